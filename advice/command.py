@@ -53,10 +53,16 @@ def advise(
     merge: Annotated[bool | None, _option(_KEYS, "Unique over sites whose tables will be merged.")] = None,
     spread: Annotated[bool | None, _option(_KEYS, "Inserts go to all ranges of a cluster.")] = None,
     layout: Annotated[str | None, _option(_OUTPUT, "Key layouts to speak of in any case, comma-separated.")] = None,
+    orm: Annotated[
+        str | None, _option(_OUTPUT, "Show the mapping to paste into this ORM: efcore, hibernate, django, rails, go …")
+    ] = None,
     format_: Annotated[Format, typer.Option("--format", help="text, html or json.", rich_help_panel=_OUTPUT)] = "text",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write to this file.", rich_help_panel=_OUTPUT)
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All layouts, ways, statements and libraries.", rich_help_panel=_OUTPUT)
+    ] = False,
     as_json: cli.AsJson = False,
 ) -> int:
     """Say which key a table should have, why, and how to do it: without a server, and without touching one.
@@ -84,7 +90,7 @@ def advise(
         "behind": behind, "restarts_per_day": restarts_per_day, "ram": ram, "checkpoint": checkpoint,
         "retention": retention, "secondary": secondary, "children": children, "existing": existing, "type": key_type,
         "made_by": made_by, "sortable": sortable, "unguessable": unguessable, "hides_time": hides_time,
-        "hides_machine": hides_machine, "merge": merge, "spread": spread, "layout": layout,
+        "hides_machine": hides_machine, "merge": merge, "spread": spread, "layout": layout, "orm": orm,
     }  # fmt: skip
     needs = needs_from_options(options)
     chosen: Format = "json" if as_json else format_
@@ -95,9 +101,9 @@ def advise(
     ):
         reply = answer(needs)
     if chosen == "text" and output is None:
-        terminal.show(reply, cli.console())
+        terminal.show(reply, cli.console(), everything=everything)
         return 0
-    text = _text(reply, chosen)
+    text = _text(reply, chosen, everything=everything)
     if output is None:
         cli.write(text)
         return 0
@@ -107,7 +113,7 @@ def advise(
     return 0
 
 
-def _text(reply: Any, chosen: Format) -> str:
+def _text(reply: Any, chosen: Format, *, everything: bool) -> str:
     """The answer as text in the format that was asked for."""
     import io
     import json
@@ -121,7 +127,7 @@ def _text(reply: Any, chosen: Format) -> str:
 
         return document.page(reply)
     file = io.StringIO()
-    terminal.show(reply, cli.console(file=file, width=120))
+    terminal.show(reply, cli.console(file=file, width=120), everything=everything)
     return file.getvalue()
 
 

@@ -46,6 +46,9 @@ _LENGTHS, _FEWEST_LENGTHS = 8, 3
 """Times as many rows as a row reaches back stand for a load; where these are more than `_MOST`, fewer will do."""
 _BATCHES = 8
 """Parts of these rows by which it is seen how even the growth is, behind the first quarter, which is left out."""
+_NEARLY_RANDOM = 0.01
+"""Half-width, as a share, of the interval for keys in no order: a few keys of one millisecond may lie together, which
+Yao's rule does not know."""
 _NARROWEST = 0.002
 """Half of the narrowest interval, as a share of the leaves that are not simulated."""
 _LINE, _UNSETTLED = 0.05, 0.5
@@ -216,7 +219,7 @@ class _Index:
         n, kind = self.growth.rows, self._kind()
         assert not isinstance(self.model, SizedByValue)
         mean, half, small = random_growth(self.model, n)
-        pages = Figure.around(mean, half + 1, kind, least=1)
+        pages = Figure.around(mean, max(half + 1, _NEARLY_RANDOM * mean), kind, least=1)
         share = float(np.mean([(one.edge_splits + one.interior_splits) / (one.leaf_pages - 1) for one in small]))
         cost = row_cost.of_random_keys(self.model, self.growth, pages, self.question.server)
         return self._forecast(pages, pages.times(share), small, cost)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
+from keybench.advice.how_to.orm import Orm, orm
 from keybench.advice.how_to.statements import create_table
 from keybench.advice.load import Growth
 from keybench.databases.contract.engine import Engine
@@ -74,6 +75,11 @@ class Needs:
     existing: ExistingKeys | None
     layouts: tuple[str, ...]
     """Layouts that the answer is to speak of in any case."""
+    orm: Orm | None = None
+    """Whose mapping is shown in place of library calls."""
+    public_id: bool = False
+    """Whether nobody may guess what stands outside for a row, while the table has an integer as its key: then a second,
+    random id is better than another key."""
 
     @property
     def growth(self) -> Growth:
@@ -112,11 +118,14 @@ def count_of(text: str, option: str) -> int:
 
 
 def database_of(text: str) -> tuple[Engine, str]:
-    """(the engine, its version) that `postgresql` or `postgresql:18` means; the newest version if none is named.
-    UsageError for an unknown one."""
-    name, _, version = text.strip().partition(":")
+    """(the engine, its version) that `postgresql`, `postgresql:18`, `mysql8` or `oracle:23ai` means; the newest version
+    if none is named. UsageError for an unknown one."""
+    name, _, named = text.strip().partition(":")
     on = engine(name)
     known = list(on.versions)
+    number = re.search(r"(\d[\d.]*)(?:ai|c|g)?$", named or name)  # Oracle writes 23ai and 19c
+    version = number[1] if number else named
+    version = next((one for one in reversed(known) if f"{one}.".startswith(f"{version}.")), version) if version else ""
     if version and version not in known:
         raise UsageError(
             f"--db {shortened(text)}: keybench knows {on.title} {', '.join(known)}: name one of these, or none for "
@@ -180,11 +189,13 @@ def needs(values: Mapping[str, object]) -> Needs:
                 f"at {digits(rate, 3)} rows a second, --retention {digits(retention, 3)} keeps {rows:,} of the "
                 f"{existing.rows:,} rows that exist: give --existing the rows that stay, or a longer --retention."
             )
-    key_type, made_by = str(values["type"]), str(values["made_by"])
+    key_type = str(values["type"]).replace("guid", "uuid") or _type_of(existing)
+    made_by = str(values["made_by"])
     for option, value, choices in (("--type", key_type, get_args(KeyType)), ("--made-by", made_by, get_args(MadeBy))):
         if value not in choices:
             raise unknown_name(option, value, choices)
     names = (name.strip() for name in str(values["layout"]).split(","))
+    public_id = bool(values["unguessable"]) and existing is not None and (values["type"], key_type) == ("", "integer")
     return Needs(
         on=on,
         version=version,
@@ -202,14 +213,22 @@ def needs(values: Mapping[str, object]) -> Needs:
         type=key_type,  # type: ignore[arg-type]  # checked above
         made_by=made_by,  # type: ignore[arg-type]
         sortable=bool(values["sortable"]),
-        unguessable=bool(values["unguessable"]),
+        unguessable=bool(values["unguessable"]) and not public_id,
         hides_time=bool(values["hides_time"]),
         hides_machine=bool(values["hides_machine"]),
         merge=bool(values["merge"]),
         spread=bool(values["spread"]),
         existing=existing,
         layouts=tuple(layout(name).name for name in names if name),
+        public_id=public_id,
+        orm=orm(str(values["orm"])) if values["orm"] else None,
     )
+
+
+def _type_of(existing: ExistingKeys | None) -> KeyType:
+    """The type of today's keys, as `--type` names it: UUIDs in a column of text are UUIDs."""
+    kinds: Mapping[str, KeyType] = {"uuid": "uuid", "int": "integer", "text": "text"}
+    return kinds.get(layout(existing.layout).kind, "any") if existing else "any"
 
 
 def _number(values: Mapping[str, object], name: str, least: float, most: float = 1e12) -> float:
@@ -234,7 +253,7 @@ USUAL: Final[Mapping[str, Any]] = {
     "retention": 0.0,
     "secondary": 0,
     "children": 0,
-    "type": "any",
+    "type": "",
     "made_by": "any",
     "sortable": False,
     "unguessable": False,
@@ -244,6 +263,7 @@ USUAL: Final[Mapping[str, Any]] = {
     "spread": False,
     "existing": "",
     "layout": "",
+    "orm": "",
 }
 """The fields of the form; those that are None have to be given."""
 

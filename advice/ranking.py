@@ -116,7 +116,7 @@ def ranking(
         for one in others
         if (gains(one.candidate, best.candidate, made_by) and one in free) or ALIKE * one.moved.value < best.moved.value
     ]
-    runner_up = _easiest(better_at_something or others, languages)
+    runner_up = easiest(better_at_something or others, languages)
     return Ranking(
         best=best,
         runner_up=runner_up,
@@ -124,7 +124,7 @@ def ranking(
         avoid=_avoided(ordered, best, runner_up),
         meeting=tuple(meeting),
         missing=tuple(one for one in ordered if not one.meets),
-        spared=_easiest([one for one in ordered if _cheaper_but_missing(one, best)], languages),
+        spared=easiest([one for one in ordered if _cheaper_but_missing(one, best)], languages),
     )
 
 
@@ -166,7 +166,7 @@ def _ease(one: Choice, languages: Callable[[str], int]) -> tuple[bool, bool, boo
     )
 
 
-def _easiest(judged: Sequence[Choice], languages: Callable[[str], int]) -> Choice | None:
+def easiest(judged: Sequence[Choice], languages: Callable[[str], int]) -> Choice | None:
     """Of those that move about as few bytes as the first, the one that is easiest to get; None if there are none."""
     if not judged:
         return None

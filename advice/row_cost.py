@@ -176,7 +176,7 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
     if most > _MOST_RANDOM_ROWS:
         return UNKNOWN
     # the small indexes: each is `share` of the large one, and so is its cache; the last one has half of the rows
-    indexes, shares = [], []
+    indexes, shares, disturbed = [], [], False
     for seed, n in enumerate([most] * _INDEXES + [most // 2]):
         ranks = random_ranks(n, seed)
         share = model.insert(ranks).leaf_pages / leaves.value
@@ -190,10 +190,9 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
         load = Load(ranks, ends.tolist(), growth.rows_per_tx, shared=shared, index_pages=pages)
         scaled = replace(server, share=share)
         cost = _remembered(model, load, scaled)
-        if seed == 0 and growth.writers > 1:  # with several writers more pages may be read: then there is no figure
+        if seed == 0 and growth.writers > 1:  # each may lose its cache to the others: then only the log is known
             writers = (np.arange(n) % growth.writers).astype(np.int16)
-            if _read_more(cost, _remembered(model, replace(load, writers=writers), scaled)):
-                return UNKNOWN
+            disturbed = _read_more(cost, _remembered(model, replace(load, writers=writers), scaled))
         indexes.append(_Parts(cost, ends))
         shares.append(share)
     # from them to the large one; to both reads and knee comes what is uncertain of its number of leaves
@@ -202,6 +201,9 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
     def figure(values: Sequence[float | None]) -> Figure | None:
         return _from_smaller(values, doublings, leaves.kind)
 
+    log_bytes = figure([one.log_bytes for one in indexes])
+    if disturbed:
+        return RowCost(log_bytes=log_bytes)
     knees = [None if one.knee is None else one.knee / share for one, share in zip(indexes, shares, strict=True)]
     reads, knee = figure([one.reads for one in indexes]), figure(knees)
     uncertain = leaves.half / leaves.value
@@ -210,7 +212,6 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
         reads = Figure.around(reads.value, reads.half + more, leaves.kind)
     if knee:
         knee = Figure.around(knee.value, knee.half + knee.value * uncertain, leaves.kind)
-    log_bytes = figure([one.log_bytes for one in indexes])
     return RowCost(reads=reads, knee=knee, log_bytes=log_bytes, by_size=indexes[0].by_size(growth.rows / most))
 
 

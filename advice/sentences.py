@@ -1,13 +1,15 @@
 """An answer in plain English. Names of layouts stand in backticks."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from keybench.advice import existing_sentences
 from keybench.advice.answer import Answer
-from keybench.advice.candidates import Candidate
+from keybench.advice.candidates import Candidate, candidates
 from keybench.advice.figure import spoken
-from keybench.advice.ranking import ALIKE, WORSE, Choice, gains
+from keybench.advice.how_to.libraries import calls_for
+from keybench.advice.ranking import ALIKE, WORSE, Choice, easiest, gains
 from keybench.advice.row_cost import KNEE
 from keybench.model.names import CONTROL
 from keybench.model.sizes import digits, spelled
@@ -34,25 +36,29 @@ _LACKS: Final[Mapping[str, str]] = {
 def headline(answer: Answer) -> str:
     """What to do: one sentence."""
     best = answer.best
-    workers = "; each writer needs a number of its own" if best.properties.uniqueness == "worker id" else ""
-    column = f"in a column of type {best.type_name}"
-    if answer.existing and answer.existing.candidate.label == best.label:
-        return f"Keep `{best.name}` {column}{workers}."
-    if existing_sentences.keeps_column(answer):
-        then = (
-            "leave those of old rows as they are"
-            if existing_sentences.pays_at_once(answer)
-            else f"rebuild {answer.place} afterwards"
-        )
-        return f"Give new rows `{best.name}` keys{_by_server(answer)}, and {then}{workers}."
-    return f"Use `{best.name}` {column}{_by_server(answer)}{workers}."
+    if answer.public_id:
+        return "Keep today's key, and add a random `public_id` beside it, which people outside see."
+    if answer.decision:
+        text = existing_sentences.headline(answer, answer.decision)
+    elif answer.existing and answer.existing.candidate.label == best.label:
+        text = f"Leave it: no key is clearly better than `{best.name}` in a column of type {best.type_name}."
+    else:
+        workers = "; each writer needs a number of its own" if best.properties.uniqueness == "worker id" else ""
+        text = f"Use `{best.name}` in a column of type {best.type_name}{_by_server(answer)}{workers}."
+    return f"At this size it does not matter. {text}" if answer.small else text
 
 
 def reason(answer: Answer) -> str:
-    """Why: one sentence."""
+    """Why: a sentence or two."""
     best, needs = answer.ranking.best, answer.needs
-    if answer.options:
-        return existing_sentences.gain(answer)
+    if answer.public_id:
+        size = spelled(answer.public_id.index_bytes.value)
+        return (
+            f"The new column's index takes {size} at {needs.rows:,} rows. Another primary key would change every table "
+            "that refers to it, and their indexes."
+        )
+    if answer.decision:
+        return existing_sentences.reason(answer, answer.decision)
     size = spelled(best.forecast.index_bytes.value)
     other = answer.compared
     at = f"At {needs.rows:,} rows {answer.place} takes {size}"
@@ -64,17 +70,28 @@ def reason(answer: Answer) -> str:
     return f"{at}{against}{_costs(best, other)}{_memory(answer, best, other)}."
 
 
-def other_sentences(answer: Answer) -> list[str]:
-    """What else the first screen says, a sentence or two each."""
+def more(answer: Answer) -> list[str]:
+    """What else is to be said, a sentence or two each; none of it decides."""
     texts = [
         existing_sentences.why_keys_end(answer),
-        existing_sentences.cost(answer),
         deletions(answer),
         spread(answer),
         what_the_key_is(answer),
+        price_of_needs(answer),
+        *(why for _, why in avoided(answer)),
+        *layouts_asked_for(answer),
     ]
-    texts += [price_of_needs(answer), runner_up(answer), *to_avoid(answer), *layouts_asked_for(answer)]
     return [sentence for sentence in texts if sentence]
+
+
+def when_not(answer: Answer) -> str:
+    """Whom the recommended key does not suit, beyond what the second choice is for; empty if there is nobody."""
+    offers = answer.best.properties.offers
+    said = {*answer.needs.conditions, *(answer.ranking.gains[:2] if answer.ranking.runner_up else ())}
+    if answer.needs.made_by != "any":
+        said |= {"--made-by client", "--made-by server"}
+    lacks = [_IF[option] for option in _IF if not offers[option] and option not in said]
+    return f"Not if {' or '.join(lacks[:3])}." if lacks else ""
 
 
 def deletions(answer: Answer) -> str:
@@ -119,22 +136,52 @@ def runner_up(answer: Answer) -> str:
     """The second choice, and when it would be the first; empty if there is none."""
     second = answer.ranking.runner_up
     if second is None:
-        return ""
-    name = _named(second.candidate)
-    cost = _more(second, answer.ranking.best, answer)
+        return ways_out(answer)
+    name, ratio = _named(second.candidate), second.moved.value / answer.ranking.best.moved.value
     if second.candidate.properties.uniqueness == "worker id":
-        return f"Second choice: {name}. {cost}; choose it if each writer can be given a number of its own."
+        return f"Second choice: {name} ({_times(ratio)}), if each writer can be given a number of its own."
     if not answer.ranking.gains:
-        near = second.moved.value <= ALIKE * answer.ranking.best.moved.value
-        return f"Second choice: {name}. {cost}: choose it if it is easier for you to get." if near else ""
-    only = "only " if second.moved.value > WORSE * answer.ranking.best.moved.value else ""
-    when = " or ".join(_IF[option] for option in answer.ranking.gains[:3])
-    return f"Second choice: {name}. {cost}; choose it {only}if {when}."
+        return f"Second choice: {name} ({_times(ratio)}), if it is easier to get." if ratio <= ALIKE else ""
+    only = "only " if ratio > WORSE else ""
+    when = " or ".join(_IF[option] for option in answer.ranking.gains[:2])
+    return f"Second choice: {name} ({_times(ratio)}), {only}if {when}."
 
 
-def to_avoid(answer: Answer) -> list[str]:
-    """A sentence for each layout to avoid."""
-    return [_avoid(one, answer.ranking.best, answer) for one in answer.ranking.avoid]
+def ways_out(answer: Answer) -> str:
+    """What helps where this version of the server makes no keys that ascend; empty if it does, or need not."""
+    best, needs = answer.ranking.best, answer.needs
+    by_clients = [one for one in answer.ranking.missing if one.candidate.missed_options == ("--made-by server",)]
+    if not by_clients or by_clients[0].moved.value * WORSE > best.moved.value:
+        return ""
+    other = easiest(by_clients, lambda name: len({call.language for call in calls_for(name)})) or by_clients[0]
+    versions = list(needs.on.versions)
+    later = (
+        version
+        for version in versions[versions.index(needs.version) + 1 :]
+        if any(
+            not one.misses and one.properties.by_server and one.properties.ascends
+            for one in candidates(replace(needs, version=version), lambda _: True)
+        )
+    )
+    newer = next(later, "")
+    upgrade = f", or {needs.on.title} {newer}, which makes keys in order" if newer else ""
+    return (
+        f"{needs.on.title} {needs.version} makes no keys that ascend. Ways out: {_named(other.candidate)} made by "
+        f"programs ({_times(other.moved.value / best.moved.value)}){upgrade}."
+    )
+
+
+def _times(ratio: float) -> str:
+    """How many more bytes a row takes, as words."""
+    if ratio <= ALIKE:
+        return "as cheap" if ratio > 1 / ALIKE else f"{100 * (1 - ratio):.0f} % fewer bytes a row"
+    return f"{100 * (ratio - 1):.0f} % more bytes a row" if ratio < 2 else f"{ratio:.1f} × the bytes a row"
+
+
+def avoided(answer: Answer) -> list[tuple[Choice, str]]:
+    """The layouts to avoid, but for the second choice, each with a sentence."""
+    listed = [one for one in answer.ranking.avoid if one is not answer.ranking.runner_up]
+    return [(one, _avoid(one, answer.ranking.best, answer)) for one in listed]
 
 
 def layouts_asked_for(answer: Answer) -> list[str]:
@@ -156,10 +203,10 @@ def _of_named(one: Choice, answer: Answer) -> str:
         return f"{_named(one.candidate)} does not meet your needs: {'; '.join(one.candidate.misses)}."
     less = [_LACKS[option] for option in gains(answer.best, one.candidate, answer.needs.made_by)]
     lacks = f"; but {' and '.join(less[:2])}" if less else ""
-    cost = _more(one, answer.ranking.best, answer)
+    cost = _times(one.moved.value / answer.ranking.best.moved.value)
     name = f"`{one.candidate.name}` in a column of type {one.candidate.type_name}"
     splits = f"splits {one.forecast.splits.value:.1f} pages for 1,000 rows"
-    return f"{name}: {cost[0].lower()}{cost[1:]}, and {splits}{lacks}.{_trap(one.candidate)}"
+    return f"{name}: {cost}, and it {splits}{lacks}.{_trap(one.candidate)}"
 
 
 def basis(answer: Answer) -> str:
@@ -186,7 +233,7 @@ def _by_server(answer: Answer) -> str:
         return ""
     if facts.server:
         return f", made by the server{facts.server.declaration and f' ({facts.server.declaration})'}"
-    return f", made by the server ({facts.default} as the column's default: see “How to do it”)"
+    return f", made by the server ({facts.default} as the column's default)"
 
 
 def _alike(one: Choice, other: Choice) -> bool:
@@ -205,7 +252,7 @@ def _costs(best: Choice, other: Choice | None = None) -> str:
     if ours.reads is not None:
         more = theirs.reads.value if theirs and theirs.reads else 0.0
         beside = f" instead of {more:.2f}" if more >= 0.005 and more > ALIKE * ours.reads.value else ""
-        parts.append(f"reads {_pages(ours.reads.value)} from disk{beside}")
+        parts.append(f"reads {existing_sentences.pages(ours.reads.value)} from disk{beside}")
     return f", and each insert {' and '.join(parts)}" if parts else ""
 
 
@@ -215,30 +262,6 @@ def _memory(answer: Answer, best: Choice, other: Choice) -> str:
     if best.forecast.reads is not None or not ours <= answer.needs.ram < theirs:
         return ""
     return f"; the former fits into the server's {spelled(answer.needs.ram)} of memory, the latter does not"
-
-
-def _pages(value: float) -> str:
-    """Pages read for a row, as words: `no page`, `0.25 pages`."""
-    return "no page" if value < 0.005 else f"{value:.2f} pages"
-
-
-def _more(one: Choice, best: Choice, answer: Answer) -> str:
-    """How many more or fewer bytes a row of `one` takes than one of the best, and which bytes are meant."""
-    forecast = best.forecast
-    parts = [
-        answer.place.removeprefix("the "),
-        *(["log"] if forecast.log_bytes else []),
-        *(["reads"] if forecast.reads else []),
-    ]
-    counted = f"({', '.join(parts[:-1])} and {parts[-1]} together)" if len(parts) > 1 else f"(of {answer.place})"
-    ratio = one.moved.value / best.moved.value
-    if ratio < 1 / ALIKE:
-        return f"It takes {100 * (1 - ratio):.0f} % fewer bytes a row {counted}"
-    if ratio <= ALIKE:
-        return "It costs as little"
-    if ratio < 2:
-        return f"It takes {100 * (ratio - 1):.0f} % more bytes a row {counted}"
-    return f"It takes {ratio:.1f} × the bytes a row {counted}"
 
 
 def _trap(one: Candidate) -> str:
@@ -270,10 +293,4 @@ def _avoid(one: Choice, best: Choice, answer: Answer) -> str:
     if ours.log_bytes and theirs.log_bytes and ours.log_bytes.value > 1.2 * theirs.log_bytes.value:
         why.append(f"it writes {ours.log_bytes.value / theirs.log_bytes.value:.1f} × the log")
     reasons = "; ".join(why) or "it takes more bytes a row"
-    otherwise = " otherwise" if one is answer.ranking.runner_up else ""
-    return f"Avoid {_named(one.candidate)}{otherwise}: {reasons}.{_trap(one.candidate)}"
-
-
-def first_screen(answer: Answer) -> list[str]:
-    """What to do, why, what else, and what that rests on: a paragraph each."""
-    return [headline(answer), reason(answer), *other_sentences(answer), basis(answer)]
+    return f"Avoid {_named(one.candidate)}: {reasons}.{_trap(one.candidate)}"

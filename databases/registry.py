@@ -27,11 +27,11 @@ def engines() -> Mapping[str, Engine]:
 
 
 def engine(name: str) -> Engine:
-    """The engine called `name`. Raises UsageError with close matches if there is none."""
-    try:
-        return engines()[name]
-    except KeyError:
-        raise unknown_name("database", name, engines()) from None
+    """The engine called `name`, which may be an alias. Raises UsageError with close matches if there is none."""
+    by_name = {alias: on for on in engines().values() for alias in (*on.url_schemes, *on.aliases)}
+    if found := {**by_name, **engines()}.get(name):  # `mysql` is a scheme of MariaDB's, too
+        return found
+    raise unknown_name("database", name, engines())
 
 
 def choices_without_docker() -> str:

@@ -154,15 +154,17 @@ _SOURCE: Final = "github.com/phatboyg/NewId NewIdGenerator"
 _FIELDS: Final = "100 ns ticks, worker and sequence, nothing random"
 
 LAYOUTS = (
-    *_layout("newid", "guid", "mssql", "NextGuid", "W16 L8 H8 W16 W16 T16 T48", "always"),
+    *_layout("masstransit-newid", "guid", "mssql", "NextGuid", "W16 L8 H8 W16 W16 T16 T48", "always"),
     *_layout(
-        "newid-sequential",
+        "masstransit-newid-sequential",
         "sequential",
         "rfc",
         "NextSequentialGuid",
         "T64 W48 L8 H8",
         "by time",
-        "not sequential: order breaks every 256 keys of one tick; newid-to-sequential does not have this fault",
+        "not sequential: order breaks every 256 keys of one tick; those of ToSequentialGuid ascend",
     ),
-    *_layout("newid-to-sequential", "to-sequential", "rfc", "Next().ToSequentialGuid", "T64 W48 H8 L8", "always"),
+    *_layout(
+        "masstransit-newid-to-sequential", "to-sequential", "rfc", "Next().ToSequentialGuid", "T64 W48 H8 L8", "always"
+    ),
 )

@@ -183,9 +183,7 @@ class HotGuids(TwoFormStream["HotGuid"]):
         maker, self._counter = layout.maker(writer)
         # r4 … r7 are n5 n4 n7 n6: in RFC order Data2 and Data3 are reversed.
         self._middle = int.from_bytes((maker[1], maker[0], maker[3], maker[2]))
-        self._shards = writer.process.row_shards
-        self._made = 0
-        shard = writer.process.shard if self._shards is None else 0
+        shard = writer.process.shard
         _require_shard(shard)
         self._end = maker[4] << 56 | int.from_bytes(shard.to_bytes(4, "little"))
 
@@ -198,16 +196,13 @@ class HotGuids(TwoFormStream["HotGuid"]):
         low &= np.uint64(_COUNTER)
         low <<= np.uint64(32)
         low |= np.uint64(self._end)
-        if self._shards is not None:
-            low |= self._shards[self._made : self._made + n].astype(np.uint32).byteswap()
         put_words(data, high, low)
         self._counter += n
-        self._made += n
 
 
 @dataclass(frozen=True)
 class HotGuid(TwoFormLayout, Sharded):
-    """HotGuid for the shard of the writer's process, or of each of its rows, 0 … 2³²−1."""
+    """HotGuid for the shard of the writer's process, 0 … 2³²−1."""
 
     streams = HotGuids
 

@@ -94,6 +94,7 @@ LAYOUTS = (
         "122 random bits: no order at all",
         "RFC 9562 §5.4",
         order="none",
+        aliases=("guid",),
         description=Description(
             "R48 V4:4 R12 X2:2 R62",
             caveats=("every key goes to a random place of the index, in every column of every database",),

@@ -152,6 +152,18 @@ def _directory() -> str:
     return str(folder)
 
 
+def first_use(name: str) -> bool:
+    """Whether nobody has asked for `name` before, since the kernels last changed: what it needs is not compiled yet.
+    Never where machine code cannot be kept."""
+    mark = Path(_directory()) / f"{name}.used"
+    try:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch(exist_ok=False)
+    except OSError:
+        return False
+    return True
+
+
 def _fingerprint(root: Path) -> str:
     """A hash of the names and texts of all modules below `root` that have kernels: 16 hexadecimal digits."""
     digest = hashlib.sha256()

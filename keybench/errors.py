@@ -71,8 +71,18 @@ def shortened(value: object) -> str:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that is not among `known`. It lists close matches, then all names."""
+    """The error for a name that is not among `known`. It lists close matches, and all names where they are few."""
     names = sorted(known)
-    near = get_close_matches(name[:_SHOWN], names, n=3, cutoff=0.5)
+    many = len(names) > _FEW
+    near = get_close_matches(name[:_SHOWN], names, n=5 if many else 3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    if many:
+        lists = f" `keybench list {kind}s` has all." if kind in _LISTED else ""
+        return UsageError(f"unknown {kind} {shortened(name)}.{hint}{lists}")
     return UsageError(f"unknown {kind} {shortened(name)}.{hint} Known: {', '.join(names) or 'none'}.")
+
+
+_FEW: Final = 24
+"""Names that a message lists."""
+_LISTED: Final = ("layout", "scenario")
+"""What `keybench list` lists."""

@@ -29,9 +29,8 @@ TRIAL: Final = {
 """Columns of every row: name and meaning."""
 
 VALUE: Final = {
-    "object": "what the value is of: `key` (the table's key and its index), `model` or `model: variant` (the page "
-    "model beside a server), `writer` and an id, "
-    "`wait` and the server's name of what writers wait for",
+    "object": "what the value is of: `key` (the table's key and its index), `model` (the page model beside a "
+    "server), `writer` and an id, `wait` and the server's name of what writers wait for",
     "metric": "name of the metric",
     "unit": "its unit",
     "value": "the value; empty if absent",

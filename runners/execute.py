@@ -1,7 +1,7 @@
 """Executes a run: every planned trial that is not recorded yet. Each trial is recorded when it ends."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
@@ -15,15 +15,16 @@ from keybench.locked_folder import base_directory
 from keybench.model.url import is_url
 from keybench.results.store.database import Store
 from keybench.runners import estimate
+from keybench.runners.planning.columns import layouts_of_servers
 from keybench.runners.planning.server_choice import settings_of
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
 from keybench.runners.progress import Display, say
 from keybench.runners.servers import RunServers, Target
 from keybench.runners.trials.kinds import new_trial
-from keybench.runners.trials.prediction import model_environment
+from keybench.runners.trials.prediction import model_environment, rehearse
 from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers.dask_cluster import writer_pool
-from keybench.runners.writers.processes import WriterPool
+from keybench.runners.writers.processes import WriterPool, run_all
 
 REGRESSION_OR_FAILURE = 1
 """The exit code of a run with a failed trial."""
@@ -158,6 +159,7 @@ def _prepare(
         store.add_environment(run_id, model_environment(database, request.servers[database], chosen))
     # servers
     trials = [trial for trial in todo if request.on_server(trial.database)]
+    _compile(request, trials, shown)
     if trials and (warning := request.scenario.load_path.warning):
         store.warn(run_id, warning)
     for database in dict.fromkeys(trial.database for trial in trials):
@@ -167,7 +169,7 @@ def _prepare(
         shown.stage(f"{verb} {engine(database).title}")
         target = servers.reach(database)
         check_connections(request, target, pool)
-        pool.check(database, target.address, request.scenario.connections, request.layouts)
+        pool.check(database, target.address, request.scenario.most_writers, request.layouts)
         if description := pool.description():  # other machines write: the environment says which
             say(console, f"{database}: writers on {description['executor']}")
             for recorded in store.environments(run_id):
@@ -178,10 +180,29 @@ def _prepare(
         say(console, estimate.pilot(request, trials, servers, pool, shown.stage).sentence())
 
 
+def _compile(request: Request, trials: Sequence[TrialPlan], shown: Display) -> None:
+    """Before the first run on an engine, compiles what predicts its pages, with a process for each engine. Else its
+    first trials would, one after another."""
+    from keybench.compiled import first_use  # which imports numba, and a dry run needs none
+
+    if request.scenario.kind != "load" or not request.scenario.load_path.in_order:
+        return
+    by_column = {  # loops depend on the column
+        (trial.database, trial.column): trial for trial in trials if trial.layout not in layouts_of_servers()
+    }
+    new = [name for name in dict.fromkeys(name for name, _ in by_column) if first_use(name)]
+    if not new:
+        return
+    shown.stage("compiling the page models, once after an installation or an update")
+    work = [(request, [trial for (on, _), trial in by_column.items() if on == name]) for name in new]
+    with suppress(KeybenchError):  # a trial that needs what fails here says why
+        run_all(rehearse, work, timeout=request.trial_timeout)
+
+
 def check_connections(request: Request, target: Target, pool: WriterPool) -> None:
     """UsageError if the writers need more connections than the server has left (None: it does not tell)."""
     writers = request.scenario.most_writers
-    needed = request.scenario.connections * pool.connections_per_writer
+    needed = request.scenario.most_writers * pool.connections_per_writer
     with closing(target.engine.admin(target.address)) as admin:
         left = admin.sessions_left()
     if left is not None and needed > left:

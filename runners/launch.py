@@ -13,6 +13,8 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.settings import Profile
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
+from keybench.generators.core.key_file import keys_of_file
+from keybench.generators.core.layout import FILE
 from keybench.model.names import MODEL_SERVER
 from keybench.model.url import argument_without_password, is_url, without_password
 from keybench.results.store.database import Store
@@ -35,6 +37,7 @@ from keybench.runners.planning.server_choice import (
     check_path_on_servers,
     check_restarts,
     read_settings,
+    reasons_of_auto,
     resolve,
     with_settings_chosen,
 )
@@ -74,7 +77,10 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
         check_columns(databases, columns)
     else:
         check_scenario(scenario, databases)
-    layouts = resolve_layouts(names(options.layout), scenario)
+    asked, lines = names(options.layout), None
+    if options.keys:
+        asked, lines = (*(asked or scenario.layouts), FILE + options.keys), len(keys_of_file(options.keys))
+    layouts = resolve_layouts(asked, scenario)
     check_server_keys(layouts, databases, scenario)
     check_load_path(scenario, databases)
     if options.profile not in get_args(Profile):
@@ -92,7 +98,7 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
         scenario=scenario,
         layouts=layouts,
         columns=columns,
-        rows=options.rows,
+        rows=options.rows or lines,
         blocks=options.blocks or scenario.blocks,
         profile=options.profile,  # type: ignore[arg-type]
         seed=options.seed,
@@ -110,9 +116,10 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
 
 
 def notes(options: RunOptions, request: Request) -> list[str]:
-    """What the user should know about the chosen layouts before the run."""
+    """What the user should know about the chosen servers and layouts before the run."""
     asked = names(options.layout) or request.scenario.layouts
-    notes = [left_out_of_models(request.layouts, request.servers)]
+    notes = reasons_of_auto(request.databases, server_names(options.servers))
+    notes.append(left_out_of_models(request.layouts, request.servers))
     if not asked or ALL in asked:
         notes.append(left_out_of_all(request.layouts, request.servers, request.scenario))
     return [note for note in (*notes, *load_cost.notes(request)) if note]

@@ -61,6 +61,14 @@ class RunOptions:
             "Key layouts, comma-separated; `all` for every layout that clients make. The control is always added.",
         ),
     ] = ""
+    keys: Annotated[
+        str,
+        _option(
+            "KEYS",
+            "A file of keys, one a line in order of arrival (UUIDs, integers, hexadecimal or text): a layout beside "
+            "the others, with as many rows as it has lines.",
+        ),
+    ] = ""
     scenario: Annotated[str, _option("SCENARIO", "The work: a scenario's name, or the path of a .toml file.")] = (
         defaults.SCENARIO
     )

@@ -108,6 +108,7 @@ class RunServers:
             versions, values = dict(admin.versions()), {**chosen, **admin.settings()}
             values |= provision.described()
             values |= self._request.scenario.load_path.environment
+        self._say(f"{on.title}: {next(iter(versions.values()), 'of an unknown version')} ({target.server})")
         self._note(Environment(database, target.server, versions, values, settings.cache_bytes))
         return target
 

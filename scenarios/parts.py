@@ -76,8 +76,6 @@ class TablePart(FilePart):
     payload: Annotated[tuple[Payload, ...], Field(min_length=1)] = (100,)
     key: KeyRole = "clustered"
     children: Annotated[int, Field(ge=1, le=100)] = 1
-    shards: Annotated[int, Field(ge=1, le=16)] = 1
-    """Number of tables. Table i, from 0, takes the rows whose shard key gives shard % shards == i."""
 
     @model_validator(mode="before")
     @classmethod

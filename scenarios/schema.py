@@ -95,8 +95,8 @@ class Scenario(FilePart):
             return "give either rows or index_over_cache"
         if len(set(self.load.writers)) < len(self.load.writers):
             return "a number of writers is there twice: leave one out"
-        if self.load.writers and (len(self.writer) > 1 or self.timed or self.table.shards > 1):
-            return "numbers of writers are for the work of one writer that is always busy, in one table"
+        if self.load.writers and (len(self.writer) > 1 or self.timed):
+            return "numbers of writers are for the work of one writer that is always busy"
         return ""
 
     def _kind_problem(self) -> str:
@@ -150,13 +150,6 @@ class Scenario(FilePart):
         return max(self.load.writers, default=len(self.writer))
 
     @property
-    def connections(self) -> int:
-        """The most connections that the writers of a trial keep open: one for each table that a writer's rows go to."""
-        if self.load.writers:
-            return max(self.load.writers)
-        return sum(len(writer.tables(self.table.shards)) for writer in self.writer)
-
-    @property
     def least_rows(self) -> int:
         """The fewest rows a trial can have if each phase that inserts is to have at least one."""
         return max((ceil(1 / phase.share) for phase in self.phase if phase.share), default=1)
@@ -194,13 +187,8 @@ class LoadScenario(Scenario):
     lacks = ("phase", "generation")
 
     def _kind_problem(self) -> str:
-        shards = self.table.shards
         if self.table.key == "fk" and self.after.reads:
             return "what follows the load is done by keys that have one row each: leave out after"
-        if shards > 1 and self.after.reads:
-            return "what follows the load is done in one table: leave out after, or shards"
-        if idle := set(range(shards)).difference(*(writer.tables(shards) for writer in self.writer)):
-            return f"no writer sends rows to table {min(idle) + 1} of {shards}: give one the shard {min(idle)}"
         return ""
 
 
@@ -211,7 +199,7 @@ class PhasesScenario(Scenario):
     lacks = ("generation", "after", "deal")
 
     def _kind_problem(self) -> str:
-        if len(self.writer) > 1 or self.table.shards > 1 or self.table.key not in ("clustered", "nonclustered"):
+        if len(self.writer) > 1 or self.table.key not in ("clustered", "nonclustered"):
             return "a scenario with phases has one writer, and one table with one row for each key"
         if self.load.writers or self.load.contended or not self.load_path.in_order:
             return "a scenario with phases sends rows in order: leave out all of load but rows_per_tx and skew_rows"
@@ -227,8 +215,8 @@ class ContentionScenario(Scenario):
     lacks = ("generation", "after", "before", "deal", "phase")
 
     def _kind_problem(self) -> str:
-        if self.table.shards > 1 or self.table.key == "fk":
-            return "isolation, look_up, filled and watched are for one table with a row a key"
+        if self.table.key == "fk":
+            return "isolation, look_up, filled and watched are for a table with a row a key"
         if not self.load_path.in_order:
             return "isolation, look_up, filled and watched are for rows in order: leave out the path"
         if self.timed:

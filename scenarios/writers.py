@@ -57,9 +57,7 @@ class WriterPart(FilePart):
     """[from, to] of each busy spell; by default the writer is busy from start to stop."""
     restarts: tuple[Seconds, ...] = ()
     shard: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
-    """The shard key, or region, of all its rows. Some layouts carry it; it decides the table if there are several."""
-    shards: tuple[Annotated[int, Field(ge=0, lt=1 << 32)], ...] = ()
-    """In place of `shard`: the shard keys of its rows, one drawn at random for each row."""
+    """The shard key, or region, of its rows, for layouts whose keys carry it."""
     server: Annotated[int, Field(ge=0, lt=1 << 16)] = 0
     """The database server that makes its keys, if the layout's keys are made by servers: rows of several servers are
     brought together in the measured table."""
@@ -71,10 +69,6 @@ class WriterPart(FilePart):
         there += f" to {self.stop:g} s" if self.stop is not None else " on"
         if self.stop is not None and self.stop <= self.start:
             raise ValueError(f"writer {self.id} stops at {self.stop:g} s and starts at {self.start:g} s: stop it later")
-        if self.shards and self.shard:
-            raise ValueError(f"writer {self.id} has a shard and shards: leave one of them out")
-        if len(set(self.shards)) < len(self.shards):
-            raise ValueError(f"writer {self.id} has a shard twice: name each once")
         if self.busy == ():
             raise ValueError(f"writer {self.id} is never busy: give it a spell, or leave it out")
         for begin, end in self.busy or ():
@@ -107,12 +101,8 @@ class WriterPart(FilePart):
 
     @property
     def plain(self) -> bool:
-        """Whether it differs from a default writer only in its id, rate and shards."""
-        return self == WriterPart(id=self.id, rate=self.rate, shard=self.shard, shards=self.shards)
-
-    def tables(self, count: int) -> tuple[int, ...]:
-        """The numbers, from 0, of the tables that its rows go to, of `count` tables: each shard key modulo `count`."""
-        return tuple(sorted({shard % count for shard in self.shards or (self.shard,)}))
+        """Whether it differs from a default writer only in its id, rate and shard."""
+        return self == WriterPart(id=self.id, rate=self.rate, shard=self.shard)
 
 
 class DealPart(FilePart):

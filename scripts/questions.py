@@ -17,7 +17,7 @@ import typer
 from keybench.advice.answer import answer
 from keybench.advice.command import app
 from keybench.advice.needs import USUAL, Needs, needs
-from keybench.advice.sentences import first_screen
+from keybench.advice.screen import screen
 from keybench.errors import UsageError
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
@@ -26,10 +26,11 @@ _WIDTH: Final = 120
 _HEAD: Final = """\
 # Questions that people asked
 
-Each question was asked in public. It is told in our words, under the name of its thread, with the command that puts it
-to keybench and the answer that the command prints. What the thread does not say is *assumed*. No answer used a server:
-they are forecasts ([how they are made](advise.md)). The page models of PostgreSQL, MariaDB, MySQL and SQLite have been
-compared with live servers; those of SQL Server and Oracle follow what is published, and their answers say so.
+Questions with an address were asked in public; the others are ours. Each is told in our words, under the name of its
+thread, with the command that puts it to keybench and the answer that the command prints, without its table and code.
+What the thread does not say is *assumed*. No answer used a server: they are forecasts
+([how they are made](advise.md)). The page models of PostgreSQL, MariaDB, MySQL and SQLite have been compared with live
+servers; those of SQL Server and Oracle follow files and what is published, and their answers say so.
 
 `python -m scripts.questions` writes this page from `docs/questions.toml`, and a test compares it with the program."""
 
@@ -40,12 +41,13 @@ class Question:
 
     name: str
     """Of the thread."""
-    address: str
     ask: str
     """The question in our words."""
     assumed: str
     """What the thread does not say; empty if it says all."""
     commands: Sequence[str]
+    address: str = ""
+    """Of the thread; empty for a question of ours."""
 
 
 def questions() -> list[Question]:
@@ -65,13 +67,13 @@ def needs_of(command: str) -> Needs:
 
 
 def told(command: str) -> list[str]:
-    """What the command prints first: the paragraphs above its table of layouts; of a refusal, the error."""
+    """What the command prints, without its table and code; of a refusal, the error."""
     try:
         of = answer(needs_of(command))
     except UsageError as error:
         return [f"keybench: {error}"]
-    headline, reason, *rest = first_screen(of)
-    return [f"{headline} {reason}", *rest]
+    seen = screen(of)
+    return [text for text in (f"{seen.do} {seen.why}", f"{seen.second} {seen.when_not}".strip(), seen.basis) if text]
 
 
 def paragraphs(page: str) -> Mapping[str, list[str]]:
@@ -90,7 +92,11 @@ def written(listed: Sequence[Question]) -> str:
 
 def _entry(number: int, one: Question) -> Iterator[str]:
     yield f"## {number}. {one.name}"
-    yield _wrapped(one.ask + (f" (*Assumed*: {one.assumed}.)" if one.assumed else "") + f" <{one.address}>")
+    yield _wrapped(
+        one.ask
+        + (f" (*Assumed*: {one.assumed}.)" if one.assumed else "")
+        + (f" <{one.address}>" if one.address else "")
+    )
     for command in one.commands:
         yield f"```\n{command}\n```"
         yield "\n>\n".join(_wrapped(line, "> ") for line in told(command))

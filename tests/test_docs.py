@@ -34,11 +34,11 @@ def blocks(path: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(encoding="utf-8"), re.M | re.S)
 
 
-def test_the_layout_of_the_readme_works() -> None:
-    code = blocks(ROOT / "README.md", "python")[-1]
+def test_the_layout_of_the_documents_works() -> None:
+    code = blocks(ROOT / "docs" / "start.md", "python")[-1]
     module: dict[str, object] = {"__name__": "mine"}
     sys.modules["mine"] = type(sys)("mine")  # dataclasses look their module up
-    exec(compile(code, "README.md", "exec"), module)
+    exec(compile(code, "start.md", "exec"), module)
     del sys.modules["mine"]
     (layout,) = module["LAYOUTS"]  # type: ignore[misc]
     clock = VirtualClock(UNIX_EPOCH + np.arange(100) * TICKS_PER_MS)
@@ -46,11 +46,11 @@ def test_the_layout_of_the_readme_works() -> None:
     assert np.array_equal(rank(keys, layout.order), np.arange(100))
 
 
-def test_the_page_model_of_the_readme_works(capsys: pytest.CaptureFixture[str]) -> None:
-    code, _ = blocks(ROOT / "README.md", "python")
+def test_the_page_model_of_the_documents_works(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _ = blocks(ROOT / "docs" / "start.md", "python")
     clock = VirtualClock(UNIX_EPOCH + np.arange(641) * TICKS_PER_MS)
     keys = layouts()["jhtodd-end"].stream(Process.current(), clock, AesEntropy.seeded(1)).take(641)
-    exec(compile(code, "README.md", "exec"), {"keys": keys})
+    exec(compile(code, "start.md", "exec"), {"keys": keys})
     assert capsys.readouterr().out == "11\n"  # 64 rows a page
 
 
@@ -116,8 +116,14 @@ def test_every_link_leads_somewhere() -> None:
             assert (path.parent / target).exists(), f"{path.name} links {target}"
 
 
-def test_every_database_is_in_the_readme_and_the_way_to_all_layouts() -> None:
+def test_the_readme_is_short() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 90
+    assert len(text.split()) <= 900
+
+
+def test_every_database_is_in_the_documents_and_the_way_to_all_layouts() -> None:
+    text = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
     assert "`keybench list layouts`" in text
     assert re.search(r"Some ninety \*\*layouts\*\*", text)
     assert 85 <= len({layout.name for layout in layouts().values()}) <= 99

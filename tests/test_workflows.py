@@ -208,10 +208,53 @@ def test_the_baseline_has_every_page_model() -> None:
     modelled = {on.name for on in engines().values() if on.has_page_model}
     assert len(modelled) >= 5
     groups = load(ROOT / "results" / "check" / "models.json").counts
-    for scenario in ("quick", "azure-lag"):
+    for scenario in ("two-million", "azure-lag"):
         of = [group for group in groups if group.work["scenario"] == scenario]
         assert {group.work["database"] for group in of} == modelled
         assert all(len({arm.layout for arm in group.arms}) >= 10 for group in of)
+
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+
+
+def test_the_action_gates_a_scenario_of_another_repository(tmp_path: Path) -> None:
+    """Its steps run as GitHub would run them, in a folder that is no checkout of keybench; installing is left out."""
+    tool, folder, summary = tmp_path / "bin" / "keybench", tmp_path / "theirs", tmp_path / "summary.md"
+    folder.mkdir()
+    tool.parent.mkdir()
+    tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m keybench "$@"\n', encoding="utf-8")
+    tool.chmod(0o755)
+    (folder / "keys.txt").write_text("".join(f"{n:032x}\n" for n in range(500)), encoding="utf-8")
+    given = {name: one["default"] for name, one in ACTION["inputs"].items()} | {
+        "db": "sqlite", "scenario": "quick", "layout": "uuid-v7", "keys": "keys.txt"
+    }  # fmt: skip
+
+    def run_steps() -> list[tuple[str, int]]:
+        codes = []
+        for step in ACTION["runs"]["steps"]:
+            if "run" not in step or step["name"] == "Install":
+                continue
+            assert "${{" not in step["run"], "an input would be code"
+            values = {
+                name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: given[found[1]], text)
+                for name, text in step.get("env", {}).items()
+            }
+            variables = {**os.environ, **values, "GITHUB_STEP_SUMMARY": str(summary), "PYTHONPATH": str(ROOT)}
+            variables["PATH"] = f"{tool.parent}:{os.environ['PATH']}"
+            command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+            done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+            codes.append((step["name"], done.returncode))
+        return codes
+
+    assert run_steps() == [("Predict", 0), ("Report", 0), ("Check", 0)]
+    assert "no baseline yet: commit keybench-baseline.json" in text(summary)
+    assert "random" in text(folder / "keybench-report.html")
+    assert run_steps()[-1] == ("Check", 0)
+    baseline = folder / "keybench-baseline.json"
+    changed = re.sub(r'"leaf_pages": (\d+)', lambda found: f'"leaf_pages": {int(found[1]) + 1}', text(baseline))
+    baseline.write_text(changed, encoding="utf-8")
+    assert run_steps()[-1] == ("Check", 1)
+    assert "leaf_pages" in text(summary)
 
 
 def text(path: Path) -> str:

@@ -1,27 +1,29 @@
 """What becomes of a table that exists, by each way to go: stay, change the keys of new rows, rebuild, convert.
 
-The engine's page model goes through the table's life with fewer rows: all numbers are divided by one power of two.
-The density of random keys swings around its mean as the table grows, once with each doubling, because leaves of one
-age split at one time. Dividing by a power of two keeps the place in that swing, but not its size, which shrinks as the
-table grows; see `_SHRINKS`. The old rows are taken to have come one by one; earlier rebuilds are not known.
+The engine's page model goes through the table's life with fewer rows: all numbers are divided by one power of two, and
+its pages are multiplied by that. The density of random keys swings around its mean as the table grows, once with each
+doubling, because leaves of one age split at one time. The swing is smaller in the larger table: pages with random keys
+alone are those of Yao's rule (`random_keys`). The old rows are taken to have come one by one; earlier rebuilds are not
+known.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, exp, log2, sqrt
-from typing import Final, Literal
+from math import ceil, log2
+from typing import Literal
 
 import numpy as np
 
 from keybench.advice.figure import Figure, Kind, kind_of
 from keybench.advice.how_to.past import DRAWS, Life, Start, lives, log_bytes, mixed_keys
+from keybench.advice.random_keys import random_growth
 from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
 from keybench.model.table import Table
+from keybench.pagemodels.contract import SizedByValue
 from keybench.pagemodels.costs.contract import Server
-from keybench.pagemodels.page_stats import PageStats
 
 Name = Literal["stay", "switch", "switch-rebuild-now", "switch-rebuild-later", "retype", "convert"]
 """The ways to go; `TITLES` says what each is."""
@@ -39,18 +41,9 @@ MOST_ROWS = 1 << 18
 """Rows that are simulated at most, for each draw of keys."""
 FIRST_DRAW = 1
 """Seed of the first draw of keys."""
-_SHRINKS: Final = 41.0
-"""The swing of random keys shrinks by exp(−41/b) a doubling, b entries on a full leaf: the moments at which leaves
-split spread, because the share of the keys that goes to a leaf has a relative variance of 1/b more after each split.
-That is 2.08/b in doublings², and a wave of period 1 shrinks by exp(−2π² · 2.08/b). Measured in the models of
-PostgreSQL, SQL Server and Oracle, 50,000 to 3 million rows: 0.863, 0.869, 0.865 a doubling; this gives 0.868, 0.859 and
-0.871."""
-_NOISE: Final = 0.2
-"""The relative variance of a number of leaves, times that number, from one draw of keys to the next."""
-_FLOOR: Final = 0.003
-"""Relative half-width below which no interval of a scaled figure goes."""
-_DOUBT: Final = 0.35
-"""Share of the correction for the swing that may be wrong."""
+_SWING, _SWING_OF_SPLITS = 0.05, 0.3
+"""Half-widths, as shares, of the intervals of scaled figures: the swing of the density at `MOST_ROWS`, and that of the
+splits, which come in waves."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +106,9 @@ def options(
     # the small table: all numbers of rows, divided by a power of two
     factor = 1 << max(0, ceil(log2((rows_there + rows_to_come) / MOST_ROWS)))
     there, come = max(1, round(rows_there / factor)), max(1, round(rows_to_come / factor))
-    scale = _Scale(factor, on, random=not layout(existing).suits(today.column))
     # each way's life in it, with several draws of keys, and the figures of the large table
-    results = {}
+    model, results = on.page_model(today), {}
+    by_yao = factor > 1 and layout(existing).order == "none" and not isinstance(model, SizedByValue)
     for way in _ways(today, existing, then, new):
         draws = []
         for draw in range(FIRST_DRAW, FIRST_DRAW + DRAWS):
@@ -124,7 +117,10 @@ def options(
         layouts, rows = (way.old, way.new), (rows_there, rows_to_come)
         log = log_bytes(on, way.table, layouts, rows, rows_per_second, server, way.start)
         for name, of_name in zip(way.names, zip(*draws, strict=True), strict=True):
-            results[name] = replace(scale.option(name, of_name, come), log_bytes=log)
+            results[name] = replace(_option(name, of_name, come, factor, on), log_bytes=log)
+            if by_yao and way.start == "inserted":
+                leaves = [random_growth(model, sum(rows[: which + 1]))[0] for which in (0, 1)]  # type: ignore[arg-type]
+                results[name] = _with_leaves(results[name], *leaves)
     return [results[name] for name in TITLES if name in results]
 
 
@@ -143,93 +139,49 @@ def _ways(today: Table, existing: str, then: Table, new: str) -> Iterator[_Way]:
         yield _Way(("convert",), then, old=new, new=new, start="built")
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """Makes figures of the large table from lives of the small one. A draw is one life of the small table, with its own
-    random keys; the swing is how far the density of random keys goes up and down around its mean while a table grows,
-    which becomes less as it gets larger."""
+def _option(name: Name, draws: Sequence[Life], come: int, factor: int, on: Engine) -> Option:
+    """The figures of one way to go, from lives of the small table with several draws of keys. `come`: rows of it that
+    are to come; `factor`: rows of the large table for each of the small one."""
+    kind = kind_of(on, exact=factor == 1)
+    swing, swing_of_splits = (_SWING, _SWING_OF_SPLITS) if factor > 1 else (0.0, 0.0)
 
-    factor: int
-    """Rows of the large table for each of the small one."""
-    on: Engine
-    """The engine of the table."""
-    random: bool
-    """Whether today's keys come in no order."""
+    def pages(counts: Sequence[int]) -> Figure:
+        return _figure([float(factor * count) for count in counts], swing, kind)
 
-    @property
-    def kind(self) -> Kind:
-        """What the figures rest on."""
-        return kind_of(self.on, exact=self.factor == 1)
+    density = _figure([life.after.density for life in draws], swing, kind)
+    splits = [1000 * life.splits / come for life in draws]
+    counted = 1.96 * max(1, sum(life.splits for life in draws)) ** 0.5  # 1.96 standard deviations of a counted number
+    noise = 1000 * counted / (come * len(draws))
+    of_splits = _figure(splits, swing_of_splits, kind)
+    return Option(
+        name,
+        leaf_pages=pages([life.after.leaf_pages for life in draws]),
+        density=replace(density, high=max(density.value, min(100.0, density.high))),
+        splits=replace(of_splits, low=max(0.0, of_splits.low - noise), high=of_splits.high + noise),
+        built_pages=pages([life.built for life in draws]) if draws[0].built else None,
+        before=pages([life.before.leaf_pages for life in draws]),
+    )
 
-    def option(self, name: Name, draws: Sequence[Life], come: int) -> Option:
-        """The figures of one way to go: means over the draws, with intervals for their spread, noise and doubts.
-        `come`: rows of the small table that are to come."""
-        # leaves of each draw that the small table lacks because its swing is larger: before and after the rows to come
-        before = [self._missing_leaves(life, life.before) for life in draws]
-        if name == "stay":
-            after = [self._missing_leaves(life, life.after) for life in draws]
-        elif name == "switch":  # the swing of the old rows lasts: new rows add none
-            after = before
-        else:  # a build in between, or at the end, leaves no swing
-            after = [0.0] * len(draws)
-        leaves = [life.after.leaf_pages for life in draws]
-        densities = [  # with the missing leaves
-            life.after.density * count / (count + missing)
-            for life, count, missing in zip(draws, leaves, after, strict=True)
-        ]
-        density = self._figure(densities, leaves, after)
-        return Option(
-            name,
-            leaf_pages=self._pages(leaves, after),
-            density=replace(density, high=max(density.value, min(100.0, density.high))),
-            splits=self._splits(draws, come, corrected=name == "stay"),
-            built_pages=self._pages([life.built for life in draws], [0.0] * len(draws)) if draws[0].built else None,
-            before=self._pages([life.before.leaf_pages for life in draws], before),
-        )
 
-    def _rest_of_swing(self, life: Life) -> float:
-        """Which share of the swing is left in the large table; 1 for keys that come in order."""
-        if not self.random:
-            return 1.0
-        # a share of the swing is left after each doubling, and the large table is log2(factor) doublings larger
-        entries_on_full_leaf = 100 * life.grown.rows / (life.grown.leaf_pages * life.grown.density)  # density is in %
-        return exp(-_SHRINKS / entries_on_full_leaf * log2(self.factor))
+def _with_leaves(option: Option, before: float, after: float) -> Option:
+    """The option with so many leaves `before` the rows to come and, if today's keys stay, `after` them. New keys among
+    the old ones add as many leaves as they did; a rebuild at the end forgets them."""
+    if option.name == "switch-rebuild-later":
+        at_end = option.leaf_pages.value
+    elif option.name == "stay":
+        at_end = after
+    else:
+        at_end = option.leaf_pages.value + before - option.before.value
+    ratio = at_end / option.leaf_pages.value
+    return replace(
+        option,
+        leaf_pages=option.leaf_pages.times(ratio),
+        density=option.density.times(1 / ratio),
+        before=option.before.times(before / option.before.value),
+    )
 
-    def _missing_leaves(self, life: Life, at: PageStats) -> float:
-        """How many more leaves the small table would have if its swing were as small as that of the large one."""
-        if life.start != "inserted":
-            return 0.0
-        above_mean = (1 - self._rest_of_swing(life)) * (at.density - life.mean_density)
-        return at.leaf_pages * above_mean / (at.density - above_mean)
 
-    def _pages(self, pages: Sequence[int], missing: Sequence[float]) -> Figure:
-        """Pages of the large table, from those of the small one and its `missing` leaves, one a draw each."""
-        values = [self.factor * (count + more) for count, more in zip(pages, missing, strict=True)]
-        return self._figure(values, pages, missing)
-
-    def _splits(self, draws: Sequence[Life], come: int, *, corrected: bool) -> Figure:
-        """Splits for 1,000 of the rows to come; `corrected`: without the swing that the large table does not have."""
-        values, corrections = [], []
-        for life in draws:
-            value = 1000 * life.splits / come
-            if corrected and not life.appends and self.random:
-                # Without a swing, a row makes as many splits as there are leaves a row at the mean density.
-                steady = 1000 * life.grown.leaf_pages * life.grown.density / (life.grown.rows * life.mean_density)
-                corrections.append((1 - self._rest_of_swing(life)) * (value - steady))
-                value -= corrections[-1]
-            values.append(value)
-        # 1.96 standard deviations of a counted number, which is its root
-        mean, count = float(np.mean(values)), sum(life.splits for life in draws)
-        noise = 1.96 * 1000 * sqrt(max(1, count)) / (come * len(draws))
-        doubt = _DOUBT * abs(float(np.mean(corrections or [0.0])))
-        low, high = min(mean - noise, *values) - doubt, max(mean + noise, *values) + doubt
-        return Figure(mean, max(0.0, low), high, self.kind)
-
-    def _figure(self, values: Sequence[float], pages: Sequence[int], missing: Sequence[float]) -> Figure:
-        """The mean of one value a draw; `pages` and `missing` leaves, also one a draw, give the noise and the doubt."""
-        mean, least = float(np.mean(values)), _FLOOR if self.factor > 1 else 0.0
-        steady = max(pages) - min(pages) <= 2  # built or filled in order: no draw of keys changes it
-        noise = 0.0 if steady else 1.96 * sqrt(_NOISE / max(1, sum(pages)))
-        doubt = mean * (_DOUBT * abs(sum(missing) / max(1, sum(pages))) + least)
-        low, high = min(mean, mean * (1 - noise), *values), max(mean, mean * (1 + noise), *values)
-        return Figure(mean, low - doubt, high + doubt, self.kind)
+def _figure(values: Sequence[float], swing: float, kind: Kind) -> Figure:
+    """The mean of one value a draw; its interval has all of them, and the swing."""
+    mean = float(np.mean(values))
+    return Figure(mean, min(mean, *values) - swing * mean, max(mean, *values) + swing * mean, kind)

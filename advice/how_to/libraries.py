@@ -28,6 +28,10 @@ def _registered(name: str) -> str:
     return name
 
 
+LayoutName = Annotated[str, AfterValidator(_registered)]
+"""The registered name of a layout."""
+
+
 class LibraryCall(BaseModel):
     """One call that makes a key."""
 
@@ -37,7 +41,7 @@ class LibraryCall(BaseModel):
     """The name of the file, for example `csharp`."""
     title: str
     """Of the language, for people."""
-    layouts: tuple[Annotated[str, AfterValidator(_registered)], ...]
+    layouts: tuple[LayoutName, ...]
     """The layouts for which it is advised, by their registered names."""
     package: str
     version: str

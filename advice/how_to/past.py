@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.advice.figure import Figure, kind_of
 from keybench.advice.load import Growth, keys_of
@@ -13,21 +12,17 @@ from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.contract import IndexState, SizedByValue, empty_index
+from keybench.pagemodels.contract import SizedByValue, empty_index
 from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, PredictsCost, Server, shared_bytes
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.ranking import ranked
 
-Ranks = NDArray[np.int64]
 Start = Literal["inserted", "rebuilt", "built"]
 """How the index of the old rows came about: row by row, by a rebuild after that, or by a build from sorted keys."""
 
 DRAWS: Final = 6
 """Times that each life is simulated, with other keys. Where new keys go between old ones, SQLite's pages fall by chance
 into one of several patterns, which then lasts: the interval has to have seen them."""
-_PARTS_OF_DOUBLING: Final = 8
-"""Parts in which the second half of the old rows arrives; after each, the density is noted."""
-
 LEAST_LOG_ROWS, _MOST_LOG_ROWS = 1 << 15, 1 << 18
 """Rows that are simulated for the log. More than the least are needed where the cache is small against the table: the
 cache shrinks with the table."""
@@ -46,20 +41,14 @@ def mixed_keys(old: str, new: str, there: int, come: int, rows_per_second: float
 class Life:
     """What happened to an index, from the old rows to the last new one."""
 
-    grown: PageStats
-    """With the old rows, before any rebuild."""
     before: PageStats
     """Before the first new row."""
     after: PageStats
     """At the end."""
     splits: int
     """Edge and interior splits by new rows."""
-    appends: int
     built: int
     """Leaf and branch pages that a build or rebuild wrote; 0 if there was none."""
-    mean_density: float
-    """With the old rows, over the time in which they doubled; NaN if they were not inserted one by one."""
-    start: Start
 
 
 def lives(on: Engine, table: Table, keys: Keys, there: int, start: Start, *, rebuilt_after: bool = False) -> list[Life]:
@@ -70,46 +59,24 @@ def lives(on: Engine, table: Table, keys: Keys, there: int, start: Start, *, reb
     if empty is None:
         raise UsageError("the page model of this engine knows no index with a past: there are no figures for it.")
     state = empty()
-    fill, mean_density = on.default_fill, float("nan")
+    fill = on.default_fill
     if start == "built":
         state.build(np.sort(ranks[:there]), fill)
     else:
-        mean_density = _insert_old(state, ranks[:there])
-    grown = before = state.stats()
+        state.insert(ranks[:there])
     if start == "rebuilt":
         state.rebuild(fill)
-        before = state.stats()
+    before = state.stats()
     state.insert(ranks[there:])
     after = state.stats()
     splits = after.edge_splits + after.interior_splits - before.edge_splits - before.interior_splits
     built = 0 if start == "inserted" else before.leaf_pages + before.branch_pages
-    life = Life(
-        grown=grown,
-        before=before,
-        after=after,
-        splits=splits,
-        appends=after.appends - before.appends,
-        built=built,
-        mean_density=mean_density,
-        start=start,
-    )
+    life = Life(before=before, after=after, splits=splits, built=built)
     if not rebuilt_after:
         return [life]
     state.rebuild(fill)
     end = state.stats()
     return [life, replace(life, after=end, built=end.leaf_pages + end.branch_pages)]
-
-
-def _insert_old(state: IndexState, ranks: Ranks) -> float:
-    """Inserts row by row, and returns the mean density over the time in which the rows doubled."""
-    n = len(ranks)
-    ends = np.unique(np.geomspace(max(1, n / 2), n, _PARTS_OF_DOUBLING + 1).astype(np.int64)).tolist()
-    densities, first = [], 0
-    for end in ends:
-        state.insert(ranks[first:end])
-        densities.append(state.stats().density)
-        first = end
-    return float(np.mean(densities[1:] or densities))  # the first is that before the rows double
 
 
 def log_bytes(

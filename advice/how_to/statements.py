@@ -1,21 +1,14 @@
 """The statements for a table with a chosen key, on a chosen engine and version. Nothing here runs them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 from keybench.advice.how_to.existing import Name
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.statements import UNTESTED, KeyedTable, Statement
+from keybench.databases.contract.statements import KeyedTable, Statement
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
-
-_SAME_KEYS = (
-    "Give every old row its own key again, in the new type: in batches of some thousands, by a statement or the "
-    "application. Do the same for the column of every child table that refers to it. Drop the foreign keys before the "
-    "next step, and add them again after the last."
-)
 
 Default = Literal["", "a function", "an expression"]
 """What a column has as its default, where the server has no keys of its own that fit."""
@@ -48,15 +41,28 @@ def rebuild_index(on: Engine, version: str, column: Column, layout: str) -> Sequ
     return writes.rebuilding(_keyed("orders", column, layout, version, by_clients=False)) if writes else []
 
 
+def add_public_id(on: Engine, version: str, column: Column, layout: str) -> Sequence[Statement]:
+    """Adds a random `public_id` beside the key of an existing table; `column`, `layout`: of its key."""
+    writes = on.statements()
+    return writes.adding_public_id(_keyed("orders", column, layout, version, by_clients=False)) if writes else []
+
+
 def convert_keys(
-    on: Engine, version: str, old: tuple[Column, str], new: tuple[Column, str], *, by_clients: bool = False
+    on: Engine,
+    version: str,
+    old: tuple[Column, str],
+    new: tuple[Column, str],
+    *,
+    by_clients: bool = False,
+    same_keys: bool = False,
 ) -> Sequence[Statement]:
-    """Gives every row a new key. `old`, `new`: (column, layout); `by_clients`: no default makes keys."""
+    """Gives every row a new key, or its own key in the new type. `old`, `new`: (column, layout); `by_clients`: no
+    default makes keys."""
     writes = on.statements()
     if not writes:
         return []
     before = _keyed("orders", *old, version, by_clients=False)
-    return writes.converting(before, _keyed("orders", *new, version, by_clients))
+    return writes.converting(before, _keyed("orders", *new, version, by_clients), same_keys=same_keys)
 
 
 def steps(
@@ -70,10 +76,7 @@ def steps(
 ) -> list[Statement]:
     """The statements for one way to go, in order; none for staying. `old`, `new`: (column, layout)."""
     if option in ("convert", "retype"):
-        converted = convert_keys(on, version, old, new, by_clients=by_clients)
-        if option == "convert" or converted == [UNTESTED]:
-            return list(converted)
-        return [one if one.sql else replace(one, note=_SAME_KEYS) for one in converted]
+        return list(convert_keys(on, version, old, new, by_clients=by_clients, same_keys=option == "retype"))
     switch = switch_keys(on, version, old[0], new[1], by_clients=by_clients) if "switch" in option else []
     rebuild = rebuild_index(on, version, old[0], new[1]) if "rebuild" in option else []
     return [*rebuild, *switch] if option.endswith("now") else [*switch, *rebuild]

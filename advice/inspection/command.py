@@ -22,6 +22,11 @@ def inspect(
     seconds: Annotated[
         float, typer.Option(min=1, help="Begin no other table after so many seconds.", callback=cli.finite)
     ] = SECONDS,
+    next_rows: Annotated[
+        str, typer.Option("--next", help="What so many more rows (10M) do to the key's index: needs --table.")
+    ] = "",
+    most: Annotated[str, typer.Option(help="Bytes of index that --next reads at most.")] = "1GB",
+    every: Annotated[bool, typer.Option("--all", help="Every table, with all that is known of it.")] = False,
     as_json: cli.AsJson = False,
 ) -> int:
     """Say which keys an existing database has, how full their indexes are, and where most could be gained.
@@ -34,14 +39,31 @@ def inspect(
 
       keybench inspect postgresql://reader@db.example/shop
 
-      keybench inspect app.sqlite --table orders
+      keybench inspect app.sqlite --table orders --next 1M
     """
     from rich.text import Text
 
-    from keybench.advice.inspection import findings, sentences
-    from keybench.advice.inspection.record import record
+    from keybench.advice.command import COMPILING
+    from keybench.advice.inspection import advised, findings, forecast, screen
+    from keybench.advice.inspection.record import record, record_of_next
+    from keybench.advice.needs import count_of
+    from keybench.compiling import when_compiling
     from keybench.databases.hosting import secret
+    from keybench.errors import UsageError
     from keybench.generators.core.clock import SystemClock
+    from keybench.model.sizes import bytes_of, spelled
+
+    rows, limit = count_of(next_rows, "--next") if next_rows else 0, bytes_of(most, "--most")
+    if rows and not table:
+        raise UsageError("--next looks at one table: name it by --table.")
+
+    def allow(size: int, how: str) -> None:
+        if size > limit:
+            raise UsageError(
+                f"--next reads the whole index, {spelled(size)}, and --most is {spelled(limit)}: say --most "
+                f"{spelled(size).replace(' ', '')} to allow it."
+            )
+        progress.print(f"Reads {spelled(size)}: {how}", soft_wrap=True)
 
     progress = cli.console(stderr=True)
     console = cli.console()
@@ -49,10 +71,10 @@ def inspect(
         on = findings.engine_of(target)
         with closing(on.inspector(target)) as inspector:
             if not as_json:
-                for line in sentences.promises(inspector.about(), seconds, console.width):
-                    console.print(line, soft_wrap=True)
+                for line in screen.promises(inspector.about(), seconds, console.width):
+                    progress.print(line, soft_wrap=True)
                 if on.inspects_by_document:
-                    console.print(findings.UNCONFIRMED)
+                    progress.print(findings.UNCONFIRMED)
             with progress.status("tables") as status:
                 result = findings.look(
                     inspector,
@@ -61,10 +83,25 @@ def inspect(
                     seconds,
                     lambda name: status.update(Text(f"looking at {name}")),  # markup in a name is none
                 )
+            if rows:
+                with progress.status("the pages of the index"), when_compiling(lambda: progress.print(COMPILING)):
+                    asked = forecast.ask(result, inspector, allow)
+                    outcomes = forecast.outcomes(asked, rows, SystemClock().now())
+                if as_json:
+                    cli.print_json(record_of_next(asked, rows, outcomes))
+                    return 0
+                for each in screen.next_lines(asked, rows, outcomes, console.width):
+                    console.print(each, soft_wrap=isinstance(each, str))
+                return 0
+        advice = {}
+        with progress.status("advice"), when_compiling(lambda: progress.print(COMPILING)):
+            for one in screen.worth_a_look(result)[: screen.MOST]:
+                if reply := advised.advice(on, result.about.version, one):
+                    advice[one.table.full_name] = reply
     if as_json:
-        cli.print_json(record(result, by_document=on.inspects_by_document))
+        cli.print_json(record(result, advice, by_document=on.inspects_by_document))
         return 0
-    for part in sentences.lines(result, console.width):
+    for part in screen.lines(result, advice, console.width, every=every):
         console.print(part, soft_wrap=isinstance(part, str))
     return 0
 

@@ -7,9 +7,18 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import Final
 
-from keybench.advice.inspection.naming import Content, content
+from keybench.advice.inspection.naming import Content, KeyGroup, content
+from keybench.advice.inspection.new_rows import NewRows, new_rows
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.existing import About, IndexHere, Inspector, PagesHere, SampleHere, TableHere
+from keybench.databases.contract.existing import (
+    About,
+    ColumnHere,
+    IndexHere,
+    Inspector,
+    PagesHere,
+    SampleHere,
+    TableHere,
+)
 from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError, unknown_name
 from keybench.model.url import scheme
@@ -18,8 +27,6 @@ UNCONFIRMED: Final = (
     "This part of keybench follows the documentation of the database alone and was never run on a live server: check "
     "what it says before you rely on it."
 )
-_IN_ORDER: Final = 0.9
-"""Rank correlation with the order of arrival from which keys count as ascending."""
 _SLACK: Final = 2.0
 """Points of density below that of keys in order that no rebuild would gain: entries leave a rest on each page."""
 
@@ -46,18 +53,37 @@ class IndexFinding:
     """One key."""
 
     index: IndexHere
-    content: Content | None = None
-    """None if its keys could not be read: `problem` says why."""
+    contents: tuple[Content | None, ...] = ()
+    """Of each column; None for one that keybench cannot read. Empty if no keys could be read: `problem` says why."""
+    new_rows: NewRows = field(default_factory=NewRows)
+    highest: int | None = None
+    """The greatest key, if it is an integer."""
     pages: PagesHere = field(default_factory=PagesHere)
     pages_read: int = 0
     problem: str = ""
 
     @property
-    def ascends(self) -> bool | None:
-        """Whether new keys go to the end of the index; None if nobody knows."""
-        if self.content is None or self.content.ascending is None:
-            return None
-        return self.content.ascending >= _IN_ORDER
+    def content(self) -> Content | None:
+        """Of the last column whose keys have a layout, which is the one that tells rows apart; else of the first."""
+        known = [one for one in self.contents if one and one.sampled]
+        return next((one for one in reversed(known) if one.groups), known[0] if known else None)
+
+    @property
+    def column(self) -> ColumnHere:
+        """The column that `content` is of."""
+        return self.index.key[self.contents.index(self.content)] if self.content else self.index.key[0]
+
+    @property
+    def used_up(self) -> float:
+        """The share of its integer type's values below the greatest key, 0 to 1; 0 for keys that do not count up."""
+        counts = self.content is not None and self.content.newest and self.content.newest.layout.description.counts_to
+        most = self.index.key[0].most
+        return self.highest / most if counts and most and self.highest else 0.0
+
+    @property
+    def ahead(self) -> KeyGroup | None:
+        """Keys with times after tomorrow."""
+        return next((group for one in self.contents if one for group in one.groups if group.ahead), None)
 
     @property
     def gain(self) -> float:
@@ -90,13 +116,31 @@ class TableFinding:
         return next((one for one in known if "primary key" in one.index.roles), known[0] if known else None)
 
     @property
+    def is_loose(self) -> bool:
+        """Whether a tenth of its indexes could be gained."""
+        return self.gain > sum(one.pages.bytes or 0 for one in self.indexes) / 10
+
+    @property
+    def scatters(self) -> bool:
+        """Whether new rows go between older ones in any of its indexes."""
+        return any(one.new_rows.where in {"anywhere", "between"} for one in self.indexes if self.table.rows)
+
+    @property
+    def kind(self) -> str:
+        """Its key's layout, in a word or two."""
+        known = self.key.content if self.key else None
+        if known is None or not known.groups:
+            return "not known"
+        return known.groups[0].layouts[0] if len(known.groups) == 1 and known.unknown < 0.005 else "mixed"
+
+    @property
     def moved_a_day(self) -> float | None:
         """Splits in the middle of its indexes a day, from the rows inserted a day; None if nobody counts them. In a
         b-tree that grows by keys in no order, a row makes as many splits as there are leaves a row."""
         a_day = inserted_a_day(self.table)
         if a_day is None or not self.table.rows:
             return None
-        scattered = [one for one in self.indexes if one.ascends is False and one.pages.leaf_pages]
+        scattered = [one for one in self.indexes if one.new_rows.where == "anywhere" and one.pages.leaf_pages]
         return sum(a_day * (one.pages.leaf_pages or 0.0) / self.table.rows for one in scattered)
 
 
@@ -181,17 +225,25 @@ def _of_table(inspector: Inspector, table: TableHere, now: int) -> TableFinding:
 
 def _of_index(inspector: Inspector, table: TableHere, index: IndexHere, now: int) -> IndexFinding:
     """What one key shows: its layouts and its index's pages; if the server refuses, what is known and the problem."""
-    sample, keys, problem = SampleHere([]), None, ""
+    sample, problem = SampleHere([]), ""
+    contents: tuple[Content | None, ...] = ()
+    goes = NewRows()
     try:
-        if index.form is not None:
+        if any(column.form not in {None, "number"} for column in index.key):
             sample = inspector.sample(table, index)
-            keys = content(sample, index.form, index.order, now)
+            contents = tuple(
+                content(replace(sample, values=values), column.form, now)
+                if column.form and values is not None
+                else None
+                for column, values in zip(index.key, sample.columns, strict=True)
+            )
+            goes = new_rows(index, sample, contents)
         elif "may not read" not in index.note:
-            problem = f"keybench knows no keys of the type {index.sql_type or 'of this column'}."
+            problem = f"keybench knows no keys of the type {index.key[0].sql_type or 'of this column'}."
         pages = inspector.pages(table, index, sample)
     except KeybenchError as error:
-        return IndexFinding(index, keys, problem=str(error))
-    return IndexFinding(index, keys, pages, sample.pages_read + pages.pages_read, problem)
+        return IndexFinding(index, contents, goes, sample.highest, problem=str(error))
+    return IndexFinding(index, contents, goes, sample.highest, pages, sample.pages_read + pages.pages_read, problem)
 
 
 def _sum(table: TableHere, findings: Sequence[TableFinding], tables: Sequence[TableHere]) -> TableFinding:

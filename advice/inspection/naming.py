@@ -1,7 +1,7 @@
 """What the keys of a column are: layouts, the share of each, and when one took over from another."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
@@ -9,14 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.advice.inspection import parts
-from keybench.advice.inspection.families import Floats, Member, families, readings
+from keybench.advice.inspection.families import Family, Floats, Member, Reading, families, readings
 from keybench.advice.inspection.mixture import Component, components
 from keybench.databases.contract.existing import Form, SampleHere
+from keybench.generators.commands.odds import latest
+from keybench.generators.core.clock import TICKS_PER_DAY
 from keybench.generators.core.layout import Layout
-from keybench.model.byteorder import sort_words
 from keybench.model.keys import Order
 from keybench.model.names import CONTROL
 
+_FUTURE: Final = 50 * 365 * TICKS_PER_DAY
+"""How far ahead a key's time may be."""
 _CLEAR: Final = 0.05
 """Share of rows that may lie on the wrong side of a moment that still counts as a switch."""
 _SIDE_BY_SIDE: Final = 0.45
@@ -56,6 +59,8 @@ class KeyGroup:
     first: int | None
     """Tick of the earliest instant in the keys; None if they hold none that can be read."""
     last: int | None
+    ahead: float = 0.0
+    """Share of the rows whose keys of this kind hold times after tomorrow, 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,33 +71,90 @@ class Content:
     unknown: float
     """Share of the keys that fit no layout and look random."""
     sampled: int
-    switches: tuple[Switch, ...]
-    ascending: float | None
-    """Rank correlation of the order of arrival (else of the keys' own time) with the order of the column, -1 to 1; of
-    the latest layout's keys alone where it has taken over."""
-    ascending_from: str = ""
+    switches: tuple[Switch, ...] = ()
+    repeats: bool = False
+    """Whether a value has two rows of the sample or more, on average."""
+    latest: NDArray[np.bool_] | None = None
+    """Which of the n keys of the sample are of the layout that has taken over from another, if one has: bool (n,)."""
+    instants: Floats | None = None
+    """The times in the keys, as ticks: (n,), NaN for those of no layout. None if they have several layouts or none."""
+    always: bool = False
+    """Whether the keys ascend by what their only layout says."""
+
+    @property
+    def newest(self) -> KeyGroup | None:
+        """The keys that new rows probably get: of the layout that has taken over, else of the most frequent one."""
+        after = self.switches[-1].after if self.switches and self.switches[-1].clean else ""
+        return next((one for one in self.groups if one.layouts[0] == after), self.groups[0] if self.groups else None)
 
 
-def content(sample: SampleHere, form: Form, column: Order, now: int) -> Content:
-    """What the keys are; `column` is the order in which it sorts GUIDs, `now` the current tick."""
+def content(sample: SampleHere, form: Form, now: int) -> Content:
+    """What the keys of the sample's first column are; `now`: the current tick."""
     n = len(sample.values)
     if not n:
-        return Content(groups=(), unknown=0.0, sampled=0, switches=(), ascending=None)
-    mixture = components(families(readings(sample, form), n, now), n, sample.weights)
-    groups = tuple(_group(one, sample) for one in mixture)
-    switches = tuple(_switches([(group.layouts[0], one) for group, one in zip(groups, mixture, strict=True)], sample))
-    latest = None  # which values are keys of the layout that has taken over, if one has
-    if switches and switches[-1].clean:
-        latest = next(
-            one.mask for group, one in zip(groups, mixture, strict=True) if group.layouts[0] == switches[-1].after
-        )
+        return Content(groups=(), unknown=0.0, sampled=0)
+    repeats = 2 * len(set(np.asarray(sample.values).tolist() if form == "int" else sample.values)) <= n
+    if form == "number":
+        return Content(groups=(), unknown=1.0, sampled=n, repeats=repeats)
     weights = np.ones(n) if sample.weights is None else sample.weights
-    known = np.any([one.mask for one in mixture], axis=0) if mixture else np.zeros(n, np.bool_)
-    unknown = float(weights[~known].sum() / weights.sum())
-    return Content(groups, unknown, n, switches, *_ascending(mixture, sample, column, latest))
+    ways = readings(sample, form)
+    every = families(ways, n, now)
+    mixture = components(every, n, sample.weights)
+    known = _known(mixture, n)
+    if len(mixture) > 1 or not known.all():  # perhaps some keys are dated ahead
+        # of the layout of most keys; of any, if there is none
+        most = {member.layout.name for one in mixture if one.share > 0.5 for member in one.family.members}
+        ahead = [one for one in _dated_ahead(ways, n, now) if not most or one.first.layout.name in most]
+        mixture = components([*every, *ahead], n, sample.weights) if ahead else mixture
+        known = _known(mixture, n)
+    kinds = [(_group(one, sample, now), one) for one in mixture]
+    switches = tuple(
+        _switches([(group.layouts[0], one) for group, one in kinds if not group.ahead or len(kinds) == 1], sample)
+    )
+    found = Content(
+        _merged([group for group, _ in kinds]), float(weights[~known].sum() / weights.sum()), n, switches, repeats
+    )
+    newest = [one for group, one in kinds if found.newest and group.layouts[0] == found.newest.layouts[0]]
+    times = [(one.mask, one.family.times) for one in newest if one.family.times is not None]
+    if len(times) == len(mixture):
+        instants = np.full(n, np.nan)
+        for mask, ticks in times:
+            instants[mask] = ticks[mask]
+        found = replace(found, instants=instants)
+    if switches and switches[-1].clean:
+        found = replace(found, latest=_known(newest, n))
+    always = len(mixture) == 1 and mixture[0].family.first.layout.description.across == "always"
+    return replace(found, always=always)
 
 
-def _group(component: Component, sample: SampleHere) -> KeyGroup:
+def _known(mixture: Sequence[Component], n: int) -> NDArray[np.bool_]:
+    """Which of n values are keys of these components: bool (n,)."""
+    return np.array(np.any([np.zeros(n, np.bool_), *(one.mask for one in mixture)], axis=0))
+
+
+def _dated_ahead(ways: Sequence[Reading], n: int, now: int) -> Iterator[Family]:
+    """The families again, for keys with times after tomorrow alone."""
+    for family in families(ways, n, now + _FUTURE):
+        if family.times is not None:
+            fits = family.fits & (family.times > latest(now))
+            yield replace(family, fits=fits, bits=np.where(fits, family.bits, -np.inf))
+
+
+def _merged(groups: Sequence[KeyGroup]) -> tuple[KeyGroup, ...]:
+    """The groups; those that are dated ahead are part of the group of the same layout, if there is one."""
+    merged = [one for one in groups if not one.ahead]
+    for ahead in (one for one in groups if one.ahead):
+        same = next((one for one in merged if set(ahead.layouts) & set(one.layouts)), None)
+        if same is None:
+            merged.append(ahead)
+            continue
+        merged[merged.index(same)] = replace(
+            same, share=same.share + ahead.share, keys=same.keys + ahead.keys, last=ahead.last, ahead=ahead.share
+        )
+    return tuple(merged)
+
+
+def _group(component: Component, sample: SampleHere, now: int) -> KeyGroup:
     """Names the layouts of one component of the mixture, with the odds and the times of its keys."""
     family = component.family
     where = np.flatnonzero(component.mask)  # the component's keys: indexes in the sample
@@ -122,6 +184,7 @@ def _group(component: Component, sample: SampleHere) -> KeyGroup:
         spelled=reading.spelled,
         first=None if instants is None else int(instants.min()),
         last=None if instants is None else int(instants.max()),
+        ahead=component.share if instants is not None and instants.min() > latest(now) else 0.0,
     )
 
 
@@ -205,45 +268,3 @@ def _best_cut(old: Floats, new: Floats) -> tuple[float, float]:
     wrong = new_before / max(1, len(new)) + old_after / max(1, len(old))
     best = int(np.argmin(wrong))
     return float(wrong[best] / 2), float(at[order][min(best, len(at) - 1)])
-
-
-def _ascending(
-    mixture: Sequence[Component], sample: SampleHere, column: Order, latest: NDArray[np.bool_] | None
-) -> tuple[float | None, str]:
-    """(how far the keys ascend in the column, -1 to 1: their rank correlation with the order of arrival; what shows
-    that order). (None, "") if nobody knows. `column`: how it compares keys. `latest`: a mask of the keys to look at."""
-    if not mixture:
-        return None, ""
-    family = mixture[0].family
-    reading = family.first.reading
-    if any(len(one.family.first.reading.rows) != len(reading.rows) for one in mixture):
-        return None, ""  # values of several widths have no common order
-    # the order of arrival, by the server's rows, else by the time in keys of a single layout; `rows` of the sample
-    arrival, source, rows = sample.arrival, sample.arrival_from, reading.rows
-    if arrival is None:
-        if len(mixture) > 1:
-            return None, ""
-        if family.first.layout.description.across == "always":
-            return 1.0, "what the layout says"
-        if family.times is None:
-            return None, ""
-        arrival, source, rows = family.times.astype(np.float64), "the time in the keys", np.flatnonzero(mixture[0].mask)
-    if latest is not None:
-        rows = np.flatnonzero(latest)
-    # the order of the keys in the column
-    keys = reading.keys[_rows(reading.rows, rows)]
-    order: Order = "rfc"
-    if keys.kind == "uuid":
-        order = reading.order if reading.order != "rfc" else column
-    return _rank_correlation(sort_words(keys, order), arrival[rows]), source
-
-
-def _rank_correlation(words: NDArray[np.uint64], arrival: Floats) -> float:
-    """Spearman's rank correlation of the order by `words`, uint64 (n, words), with the order of arrival; 1 below 3."""
-    n = len(arrival)
-    if n < 3:
-        return 1.0
-    by_key, by_arrival = np.empty(n), np.empty(n)
-    by_key[np.lexsort(words.T[::-1])] = np.arange(n)
-    by_arrival[np.argsort(arrival, kind="stable")] = np.arange(n)
-    return float(np.corrcoef(by_key, by_arrival)[0, 1])

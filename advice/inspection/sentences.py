@@ -1,20 +1,18 @@
 """What was found, in plain English."""
 
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
 from typing import Final
 
-from rich.table import Table
-from rich.text import Text
-
 from keybench.advice.figure import spoken
-from keybench.advice.inspection.findings import Findings, IndexFinding, TableFinding, inserted_a_day
+from keybench.advice.inspection.findings import IndexFinding, TableFinding, inserted_a_day
 from keybench.advice.inspection.naming import Content, KeyGroup, Switch
-from keybench.databases.contract.existing import ROWS_HIDDEN, About, TableHere
+from keybench.advice.inspection.new_rows import Where
+from keybench.databases.contract.existing import ROWS_HIDDEN, TableHere
 from keybench.generators.core.clock import as_datetime
-from keybench.model.printable import printable
 from keybench.model.sizes import digits, spelled
 
+NEARLY_USED_UP: Final = 0.75
+"""Share of an integer type's values from which on it is urgent."""
 _MANY: Final = 3
 """Layouts of a group that are named; the others are counted."""
 _ORDERS: Final = {
@@ -72,6 +70,19 @@ def layouts_in_words(content: Content) -> str:
     return ", ".join(parts)
 
 
+def _in_words(one: IndexFinding) -> str:
+    """The keys of an index in words: of several columns, each in turn."""
+    if len(one.index.key) == 1 and one.content:
+        return layouts_in_words(one.content)
+    parts = []
+    for column, content in zip(one.index.key, one.contents, strict=True):
+        if content is None or column.form == "number":
+            parts.append(column.sql_type or "of a type that keybench does not know")
+        else:
+            parts.append("values that repeat" if content.repeats else layouts_in_words(content))
+    return ", then ".join(parts)
+
+
 def takeovers(switches: Sequence[Switch]) -> Iterator[str]:
     """When one layout took over from another."""
     for one in switches:
@@ -94,9 +105,7 @@ def _key(one: IndexFinding) -> str:
     """The key's role and columns, as the subject of a sentence: `primary key id`."""
     index = one.index
     role = next((name for name in ("primary key", "foreign key") if name in index.roles), "unique key")
-    if len(index.columns) > 1:
-        return f"{role} ({', '.join(index.columns)}), of which keybench looks at {index.columns[0]},"
-    return f"{role} {index.columns[0]}"
+    return f"{role} ({', '.join(index.columns)})" if len(index.columns) > 1 else f"{role} {index.columns[0]}"
 
 
 def headline(one: TableFinding) -> str:
@@ -119,140 +128,76 @@ def headline(one: TableFinding) -> str:
             reasons.append(ROWS_HIDDEN if ROWS_HIDDEN in table.rows_from else "no keys were seen")
         why = reasons[0].rstrip(".") if reasons else "it has no primary key, unique index or foreign key"
         return f"{table.full_name} has {rows(table)}{size}, and keybench can say nothing of its keys: {why}."
-    keys = f"{_key(key)} is {layouts_in_words(key.content)}"
+    keys = f"{_key(key)} is {_in_words(key)}"
     return f"{table.full_name} has {rows(table)}{size}; its {keys}{_effect(key)}."
+
+
+_GO: Final[dict[Where, str]] = {
+    "end": "at the end of the index",
+    "between": "between older rows",
+    "places": "to several places of the index, in order at each",
+    "anywhere": "all over the index",
+}
 
 
 def _effect(key: IndexFinding) -> str:
     """Where new rows go in the index and how full it is, as a clause behind a comma; empty if nobody knows."""
-    pages = key.pages
+    pages, where = key.pages, key.new_rows.where
     full = "" if pages.density is None else f"{'about ' * (pages.origin != 'measured')}{pages.density:.0f} % full"
-    if key.ascends is None:
+    if where is None:
         return f", and its index is {full}" if full else ""
-    where = "at the end of the index" if key.ascends else "all over the index"
-    text = f", so new rows go {where}"
+    text = f", so new rows go {_GO[where]}"
+    if where == "between" and pages.halves:
+        text += ", where they leave half-empty pages until the index is rebuilt"
     if not full:
         return text
-    return f"{text}, which is {full}" + (f" (keys in order fill {pages.full:.0f} %)" if key.gain > 0 else "")
+    link = "; the index is" if where in {"between", "places"} else ", which is"
+    return f"{text}{link} {full}" + (f" (keys in order fill {pages.full:.0f} %)" if key.gain > 0 else "")
 
 
-def gains(one: TableFinding) -> str:
-    """What could be gained, in bytes and splits; empty if nothing."""
-    if one.gain < 1:
-        return ""
-    text = f"As full as keys in order fill them, its indexes would be {spelled(one.gain)} smaller"
-    splits = one.moved_a_day
-    return f"{text}, and about {spoken(splits)} page splits a day would be appends." if splits else f"{text}."
+def urgent(one: TableFinding) -> Iterator[str]:
+    """What cannot wait: an integer type that is nearly used up, and keys dated ahead. A clause each."""
+    for key in one.indexes:
+        name, column = f"{one.table.full_name}.{key.column.name}", key.index.key[0]
+        if key.used_up >= NEARLY_USED_UP and key.highest and column.most:
+            left = column.most - key.highest
+            a_day = inserted_a_day(one.table)
+            lasts = f", which last {spoken(left / a_day)} days at today's rate" if a_day else ""
+            yield f"{name} is at {spoken(key.highest)} of {spoken(column.most)}: {spoken(left)} keys are left{lasts}"
+        if (ahead := key.ahead) and ahead.last is not None:
+            yield (
+                f"a clock was ahead: {percent(ahead.ahead)} of the {names(ahead)} keys of {name} hold times after "
+                f"tomorrow, up to {day(ahead.last)}"
+            )
 
 
 def details(finding: IndexFinding) -> Iterator[str]:
     """All that is known of one key, a sentence each."""
-    content = finding.content
+    pages = finding.pages
     if finding.problem:
         yield finding.problem
-    if content is not None:
-        for group in content.groups:
-            seen = "" if len(content.groups) == 1 else f" ({percent(group.share)} of the keys)"
-            yield f"{names(group)}{seen}, odds {odds(group.odds)}, by {group.keys:,} keys."
-            name = group.layouts[0]  # the sentence above names the others, too
-            if text := storage_in_words(group):
-                yield f"{name} keys are stored {text}."
-            if group.first is not None and group.last is not None:
-                yield f"{name} keys hold times from {day(group.first)} to {day(group.last)}."
-        yield from takeovers(content.switches)
+    if pages.bytes is not None and pages.density is not None:
+        error = f" ± {pages.error:.1f}" if pages.error else ""
+        order = "" if pages.backward is None else f"; {pages.backward:.0f} % of the leaves lie before their predecessor"
+        yield f"{spelled(pages.bytes)}, {pages.density:.1f}{error} % full ({pages.origin}){order}."
+    for column, content in zip(finding.index.columns, finding.contents, strict=False):
+        if content is not None:
+            of = f"{column}: " if len(finding.index.key) > 1 else ""
+            yield from (of + text for text in _of_content(content))
     if finding.pages.missing and finding.index.name:
         yield f"Density: {finding.pages.missing}"
     if finding.index.note:
         yield f"Note: {finding.index.note}."
 
 
-def growth(table: TableHere) -> str:
-    """How many rows were inserted since the server's statistics began, as a sentence; empty if it counts none."""
-    if table.inserted is None:
-        return ""
-    a_day = inserted_a_day(table)
-    if not table.since or a_day is None:
-        return f"{spoken(table.inserted)} rows were inserted since the server's statistics began."
-    return f"{spoken(table.inserted)} rows were inserted since {table.since[:10]}, about {spoken(a_day)} a day."
-
-
-def advise(engine: str, one: TableFinding) -> str:
-    """The command that says what to do; empty if there is nothing to ask."""
-    key = one.key
-    if key is None or key.content is None or not key.content.groups or not one.table.rows:
-        return ""
-    most = key.content.groups[0]
-    count = f"{one.table.rows:.0f}"
-    width = max(0.0, (one.table.row_bytes or 0.0) - most.layout.key_bytes)
-    payload = f" --payload {width:.0f}" if one.table.row_bytes else ""
-    return f"keybench advise --db {engine} --rows {count} --existing {most.layouts[0]}:{count}{payload}"
-
-
-def promises(about: About, seconds: float, width: int) -> Iterator[str]:
-    """Lines that say, before it is done, what will be done to the database and what will not."""
-    yield f"{about.title}: nothing is written, and looking ends after {seconds:.0f} s at most, or a statement later."
-    for text in (*about.promises, *about.caveats):
-        yield from _wrapped(text, width, "  ")
-
-
-def _wrapped(text: str, width: int, indent: str = "", later: str | None = None) -> list[str]:
-    """Lines of at most that width; `later`: the indent of all but the first, if it is another."""
-    later = indent if later is None else later
-    return wrap(printable(text), width, initial_indent=indent, subsequent_indent=later, break_on_hyphens=False)
-
-
-def lines(findings: Findings, width: int) -> Iterator[str | Text | Table]:
-    """All findings as lines and tables, those of the tables with most to gain first; then commands to go on with."""
-    if not findings.tables:
-        yield "There are no tables here that keybench can look at."
-    for one in findings.tables:
-        yield ""
-        for place, line in enumerate(_wrapped(headline(one), width)):
-            yield Text(line, style="" if place else "bold")
-        if one.table.refused or not one.table.rows:
-            continue
-        for text in filter(None, (gains(one), growth(one.table))):
-            yield from _wrapped(text, width, "  ")
-        if one.indexes:
-            yield _table(one.indexes)
-        for each in one.indexes:
-            for text in details(each):
-                yield from _wrapped(f"{', '.join(each.index.columns)}: {text}", width, "  ", "    ")
-    if findings.not_reached:
-        late = ", ".join(findings.not_reached)
-        yield ""
-        yield from _wrapped(f"The time was over before {late}: name one by --table, or give more --seconds.", width)
-    commands = [command for one in findings.tables if (command := advise(findings.about.engine, one))]
-    if commands:
-        yield ""
-        yield "To know what to do about each, in this order:"
-        yield from (f"  {command}" for command in commands)
-
-
-def _table(indexes: tuple[IndexFinding, ...]) -> Table:
-    """The figures of each index, a row each; a dash for what is not known."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("  key", "keys seen", "size", "density", "in order", "leaves back"):
-        table.add_column(heading, overflow="fold")
-    for one in indexes:
-        content, pages = one.content, one.pages
-        table.add_row(
-            f"  {', '.join(one.index.columns)}",
-            f"{content.sampled:,}" if content else "–",
-            "–" if pages.bytes is None else spelled(pages.bytes),
-            _density(one),
-            {True: "yes", False: "no", None: "–"}[one.ascends],
-            "–" if pages.backward is None else f"{pages.backward:.0f} %",
-        )
-    return table
-
-
-def _density(one: IndexFinding) -> str:
-    """How full the leaves are, with its error and origin unless it was measured; a dash if nobody knows."""
-    pages = one.pages
-    if pages.density is None:
-        return "–"
-    if pages.origin == "measured":
-        return f"{pages.density:.1f} %"
-    error = "" if pages.error is None else f" ± {pages.error:.1f}"
-    return f"{pages.density:.1f}{error} % ({pages.origin})"
+def _of_content(content: Content) -> Iterator[str]:
+    """All that is known of one column's keys, a sentence each."""
+    for group in content.groups:
+        seen = "" if len(content.groups) == 1 else f" ({percent(group.share)} of the keys)"
+        yield f"{names(group)}{seen}, odds {odds(group.odds)}, by {group.keys:,} keys."
+        name = group.layouts[0]  # the sentence above names the others, too
+        if text := storage_in_words(group):
+            yield f"{name} keys are stored {text}."
+        if group.first is not None and group.last is not None:
+            yield f"{name} keys hold times from {day(group.first)} to {day(group.last)}."
+    yield from takeovers(content.switches)

@@ -6,11 +6,12 @@ from typing import Any
 from keybench.advice import sentences
 from keybench.advice.answer import Answer
 from keybench.advice.ranking import Choice
+from keybench.advice.screen import screen
 
 
 def content(answer: Answer) -> dict[str, Any]:
     """The answer as fields that stay the same over versions; figures have value, low, high and kind."""
-    needs = answer.needs
+    needs, seen = answer.needs, screen(answer)
     return {
         "database": needs.on.name,
         "version": needs.version,
@@ -19,20 +20,23 @@ def content(answer: Answer) -> dict[str, Any]:
         "conditions": list(needs.conditions),
         "recommended": answer.best.name,
         "column": answer.best.column.name,
-        "answer": sentences.headline(answer),
-        "why": sentences.reason(answer),
-        "also": sentences.other_sentences(answer),
-        "rests_on": sentences.basis(answer),
+        "answer": seen.do,
+        "why": seen.why,
+        "table": [dict(zip(("what", "index", "log", "reads", "when"), row, strict=True)) for row in seen.rows],
+        "second": seen.second,
+        "when_not": seen.when_not,
+        "also": sentences.more(answer),
+        "rests_on": seen.basis,
+        "way": answer.decision.way.option.name if answer.decision else None,
+        "saved_share": answer.decision.share if answer.decision else None,
+        "saved_bytes": answer.decision.saved if answer.decision else None,
         "runner_up": answer.ranking.runner_up.candidate.name if answer.ranking.runner_up else None,
-        "runner_up_when": sentences.runner_up(answer),
-        "avoid": [
-            {"layout": one.candidate.name, "why": why}
-            for one, why in zip(answer.ranking.avoid, sentences.to_avoid(answer), strict=True)
-        ],
+        "avoid": [{"layout": one.candidate.name, "why": why} for one, why in sentences.avoided(answer)],
         "layouts": [_layout(one) for one in (*answer.ranking.meeting, *answer.ranking.missing)],
         "options": [asdict(one) for one in answer.options],
         "statements": [asdict(one) for one in answer.statements],
         "calls": [one.model_dump() for one in answer.calls],
+        "mapping": asdict(answer.mapping) if answer.mapping else None,
         "command": answer.command,
     }
 

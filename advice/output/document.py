@@ -11,6 +11,7 @@ import keybench
 from keybench.advice import sentences
 from keybench.advice.answer import Answer
 from keybench.advice.output import table
+from keybench.advice.screen import HEAD, screen, steps
 
 _CODE: Final = re.compile(r"`([^`]+)`")
 _UNIT: Final = re.compile(r"(?<=\d) (?=%|×|[KMGT]?B\b)|(?<=×) (?=as\b|the\b)")
@@ -26,20 +27,18 @@ def page(answer: Answer) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"code": _code, "sql": table.sql, "package": table.package}
-    headline, reason, *paragraphs = sentences.first_screen(answer)
+    seen = screen(answer)
     css = (files("keybench.results") / "report/template/report.css").read_text("utf-8")
     return environment.get_template("advice.html.jinja").render(
         answer=answer,
-        headline=headline,
-        reason=reason,
-        paragraphs=paragraphs,
+        screen=seen,
+        head=HEAD,
+        paragraphs=sentences.more(answer),
         css=Markup(css),  # noqa: S704 (our own file)
         database=f"{answer.needs.on.title} {answer.needs.version}",
         layouts=table.layout_table(answer),
         option_head=table.OPTION_HEAD,
-        options=[
-            (table.steps(answer, one), row) for one, row in zip(answer.options, table.option_rows(answer), strict=True)
-        ],
+        options=[(steps(answer, one), row) for one, row in zip(answer.options, table.option_rows(answer), strict=True)],
         version=keybench.__version__,
     )
 

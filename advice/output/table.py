@@ -6,14 +6,12 @@ from typing import Final
 
 from keybench.advice.answer import Answer
 from keybench.advice.figure import Figure
-from keybench.advice.how_to import statements
-from keybench.advice.how_to.existing import Option
 from keybench.advice.how_to.libraries import LibraryCall
 from keybench.advice.ranking import Choice
+from keybench.advice.screen import UNKNOWN
 from keybench.databases.contract.statements import Statement
 from keybench.model.sizes import spelled
 
-UNKNOWN: Final = "–"
 OPTION_HEAD: Final = ("", "now", "at the end", "full", "splits", "log", "built")
 """What is done about existing keys: the size of the index now and after the rows to come, the used share of its pages,
 splits for 1,000 of these rows, bytes of log for each, and the size of what a build writes."""
@@ -95,17 +93,3 @@ def sql(statement: Statement) -> str:
 def package(call: LibraryCall) -> str:
     """The library, and how to get it."""
     return f"{call.package} {call.version}" + (f" ({call.install})" if call.install else "")
-
-
-def steps(answer: Answer, option: Option) -> list[Statement]:
-    """The statements of one way to go, in order; empty for staying."""
-    assert answer.existing  # there are options only where the table has keys
-    needs, old, new = answer.needs, answer.existing.candidate, answer.best
-    return statements.steps(
-        option.name,
-        needs.on,
-        needs.version,
-        (old.column, old.name),
-        (new.column, new.name),
-        by_clients=needs.made_by == "client",
-    )

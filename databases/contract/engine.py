@@ -44,6 +44,8 @@ class Engine(ABC):
     """Metrics that this engine can never give, with the reason."""
     paths: tuple[Transport, ...] = ("rows",)
     """How its sessions load rows. If `bulk` is among them, the sessions are `LoadsInBulk`."""
+    aliases: tuple[str, ...] = ()
+    """Other names by which people call it, beside its URL schemes."""
     isolations: tuple[Isolation, ...] = ()
     """Isolation levels that transactions can have. If there are any, its sessions have `isolate`, `begin`, `commit` and
     `rollback`."""

@@ -4,17 +4,23 @@
 for that, and reads a bounded number of pages of each table, whatever the table's size.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.errors import UsageError
+from keybench.model.column import Column, EncodedKeys
 from keybench.model.keys import Order
+from keybench.pagemodels.contract import IndexState, ServerPages
 
-Form = Literal["uuid", "bytes", "text", "int"]
-"""How the server gives the values of a key: 16 bytes in RFC order, bytes as they are stored, text, or integers."""
+Form = Literal["uuid", "bytes", "text", "int", "number"]
+"""How the server gives the values of a column: 16 bytes in RFC order, bytes as they are stored, text, integers, or (for
+moments and other numbers, which are no keys but have an order) floats."""
+
+Values: TypeAlias = Sequence[bytes] | Sequence[str] | NDArray[np.int64] | NDArray[np.float64]
 
 Role = Literal["primary key", "unique", "foreign key"]
 
@@ -43,6 +49,8 @@ class TableHere:
     """Where `rows` comes from."""
     bytes: int | None = None
     """Of the table with its indexes."""
+    children: int = 0
+    """Foreign keys that refer to it."""
     row_bytes: float | None = None
     """Bytes of a row's columns beside the key; an estimate."""
     inserted: int | None = None
@@ -59,23 +67,42 @@ class TableHere:
 
 
 @dataclass(frozen=True)
+class ColumnHere:
+    """A column of a key."""
+
+    name: str
+    sql_type: str
+    form: Form | None
+    """None if keybench can do nothing with values of that type, or may not read them."""
+    order: Order = "rfc"
+    """The byte order in which the column sorts GUIDs."""
+    most: int | None = None
+    """The greatest value of an integer type; None for other types."""
+
+    @property
+    def width(self) -> int:
+        """Bytes of an integer type; 0 for other types."""
+        return 0 if self.most is None else (self.most.bit_length() + 7) // 8
+
+
+@dataclass(frozen=True)
 class IndexHere:
     """A primary key, unique index or foreign key of a table."""
 
     name: str
     """Empty for a foreign key without an index."""
-    columns: tuple[str, ...]
+    key: tuple[ColumnHere, ...]
+    """At least one column."""
     roles: tuple[Role, ...]
-    sql_type: str
-    """Of the first column."""
-    form: Form | None
-    """None if keybench knows no keys of that type."""
-    order: Order = "rfc"
-    """The byte order in which the column sorts GUIDs."""
     is_table: bool = False
     """Whether the table's rows are in it: a clustered index."""
     note: str = ""
     """What else a reader must know, as a sentence: a partial index, for example."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(column.name for column in self.key)
 
 
 @dataclass(frozen=True)
@@ -90,6 +117,8 @@ class PagesHere:
     """Share in % of the leaves whose next one lies before them in the file."""
     full: float = 100.0
     """The density that ascending keys would have there."""
+    halves: bool = False
+    """Whether ascending keys between older ones leave pages half empty."""
     origin: Literal["measured", "sampled", "estimated", ""] = ""
     """All pages; a sample of them; computed from sizes and widths; nothing."""
     error: float | None = None
@@ -102,7 +131,8 @@ class PagesHere:
 class SampleHere:
     """Keys of an index. All arrays have the shape (n,)."""
 
-    values: Sequence[bytes] | Sequence[str] | NDArray[np.int64]
+    values: Values
+    """Of the index's first column."""
     arrival: NDArray[np.float64] | None = None
     """Where each row is in the order in which rows arrived, on any scale; None if the server does not show that."""
     arrival_from: str = ""
@@ -113,6 +143,34 @@ class SampleHere:
     """How many rows each key stands for, on any scale; None: all the same."""
     pages_read: int = 0
     """The pages that were read at most."""
+    others: tuple[Values | None, ...] = ()
+    """Of its other columns, in their order; None for one whose `form` is None."""
+    highest: int | None = None
+    """The greatest value of a single integer column, if the server was asked."""
+
+    @property
+    def columns(self) -> tuple[Values | None, ...]:
+        """Of all columns."""
+        return (self.values, *self.others)
+
+
+Allow: TypeAlias = Callable[[int, str], None]
+"""Is called before a whole index is read, with its bytes and a sentence that says how that is done and what it needs;
+raises UsageError to refuse."""
+
+
+@dataclass(frozen=True, eq=False)
+class WholeIndex:
+    """All pages of an index, and what its page model needs to go on from them."""
+
+    pages: ServerPages
+    keys: EncodedKeys
+    """Of all rows in key order, as the column stores them: uint8 (n, width) or int64 (n,)."""
+    empty: Callable[[NDArray[np.int64], NDArray[np.int64], EncodedKeys], IndexState]
+    """Makes the page model's empty index. It takes the ranks of these keys, ascending, and of those to come, in order
+    of arrival, and the latter themselves."""
+    fill: int
+    """The fill factor of a rebuild, in %."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +178,10 @@ class About:
     """The database, for the first lines of the answer."""
 
     engine: str
+    version: str
+    """As the server states it."""
     title: str
-    """Engine and version."""
+    """Engine and version, for people."""
     promises: tuple[str, ...]
     """How it is made sure that nothing is written and little is read: one sentence each."""
     caveats: tuple[str, ...] = field(default=())
@@ -144,10 +204,16 @@ class Inspector(Protocol):
         """Its primary key, unique indexes and foreign keys."""
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
-        """Keys of the index's first column. ServerError if the server refuses."""
+        """Keys of the index. ServerError if the server refuses."""
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:
         """The size and fill of the index. ServerError if the server refuses."""
+
+    def whole(self, table: TableHere, index: IndexHere, column: Column, allow: Allow) -> WholeIndex:
+        """All pages of the index on that column, which has the width of its keys. UsageError or EnvironmentMissing
+        where they cannot be read, and where no page model knows them."""
+        del table, index, column, allow
+        raise UsageError("keybench reads no whole index of this database: --next is for the others.")
 
     def close(self) -> None:
         """Closes the connection."""

@@ -158,8 +158,6 @@ class Probe(ABC):
     """Measures a table: reads counters before and after the inserts, never inside the timed window."""
 
     supplies: Sequence[Metric]
-    server_wide: bool = False
-    """Whether its counters belong to the whole server: they are read once, no matter how many tables a trial has."""
 
     def before(self, table: Table) -> None:  # noqa: B027 (some probes read only the final state)
         """Notes the counters before the first row; the table is empty."""

@@ -33,6 +33,11 @@ UNTESTED: Final = Statement(
 )
 """In place of statements that would change a table with data, on a database where keybench never ran them."""
 
+STOP: Final = "Stop the application"
+START: Final = "Start the application"
+"""In the notes of two steps between which no program may use the table. Programs run before, after and between all
+other steps: their INSERTs of old and new rows work, and foreign keys hold."""
+
 BY_CLIENTS: Final = "The application makes every key, so the column needs no default."
 """The note of a statement for a table that is `KeyedTable.by_clients`."""
 
@@ -54,7 +59,8 @@ class KeyedTable:
 class WritesStatements(Protocol):
     """The statements of one engine. All raise UsageError for a version that they don't know.
 
-    Each method but `creating` returns [UNTESTED] where no server of the engine has run its statements.
+    Each method but `creating` and `adding_public_id` returns [UNTESTED] where no server of the engine has run its
+    statements, and where no recipe keeps every row and key.
     """
 
     def creating(self, table: KeyedTable) -> Sequence[Statement]:
@@ -66,5 +72,11 @@ class WritesStatements(Protocol):
     def rebuilding(self, table: KeyedTable) -> Sequence[Statement]:
         """The index of the key is built again."""
 
-    def converting(self, table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
-        """Every row of `table` gets a new key in place of its old one. The two have one name."""
+    def adding_public_id(self, table: KeyedTable) -> Sequence[Statement]:
+        """A second, random and unique id beside the integer key of an existing table, for people outside."""
+
+    def converting(self, table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:
+        """Every row of `table` gets a new key in place of its old one: with `same_keys`, the old key in the new type.
+
+        The two tables have one name. Rows that come after it have keys of the layout of `into`.
+        """

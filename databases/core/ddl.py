@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from keybench.databases.contract.statements import KeyedTable, Statement
+from keybench.databases.contract.statements import START, STOP, KeyedTable, Statement
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.column import Column
 from keybench.model.table import ServerKeys, Table
@@ -48,12 +48,29 @@ def identifier(name: str, marks: str = '""') -> str:
 
 SERVER_MAKES: Final = "The server makes a key where a row brings none."
 NO_FUNCTION: Final = "The application makes the keys: the server has no function for them."
-FILL_OLD_ROWS: Final = (
-    "Fill id_new of old rows in batches of some thousands, in the order of their creation, each key with the time of "
-    "its row"
+FILL_NEW_KEYS: Final = (
+    "Fill id_new of old rows in batches of some thousands, in the order of their creation: each with the next number, "
+    "or a key of its row's time."
 )
-FILL_CHILDREN: Final = "Give every child table a column for the new key, and fill it by a join"
+FILL_SAME_KEYS: Final = "Fill id_new of old rows with their own keys in the new type, in batches of some thousands."
+FILL_CHILDREN: Final = "Give every child table a column for the new key, fill it by a join, and index it."
+STANDSTILL: Final = (
+    f"{STOP}: it knows the old keys alone. Fill the new columns of child rows that have come since, "
+    "and drop the foreign keys that refer to the old key."
+)
+AFTER_STANDSTILL: Final = (
+    "In every child table, rename the two columns in the same way, let the old one be NULL, and add the foreign key "
+    f"again. {START} that knows the new keys. Make the new column NOT NULL later."
+)
+PUBLIC_ID: Final = "The key stays inside, and public_id is what people outside see."
+NEXT_RANGES: Final = "Then the next 10,000 ids, and so on to the largest."
 """Sentences in advised statements."""
+
+
+def fill_public_ids(table: str, value: str) -> str:
+    """The statement that gives old rows of a range their public id; `table`: its name, quoted."""
+    return f"UPDATE {table} SET public_id = {value}\n  WHERE public_id IS NULL AND id BETWEEN 1 AND 10000"  # noqa: S608
+
 
 _VERSION = slice(48, 52)  # bits 48 to 51 of a UUID hold its version (RFC 9562, 4.2), the highest bit first
 
@@ -81,7 +98,7 @@ def without_default(table: KeyedTable, declaration: str, note: str) -> Statement
     """What users do if the server cannot get `declaration` as the key's new default; None if it can."""
     if not declaration:
         return Statement("", f"Deploy the application that makes {table.layout} keys. {note}")
-    if "IDENTITY" in declaration:
+    if "DEFAULT" not in declaration:
         return Statement("", "An integer cannot stand in a column of GUIDs: convert the keys.")
     return None
 

@@ -5,11 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-import numpy as np
-
-from keybench.databases.contract.roles import Admin, Probe
-from keybench.errors import ServerError
-from keybench.model.column import EncodedKeys
+from keybench.databases.contract.roles import Probe
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
@@ -28,9 +24,6 @@ PAGE_STRUCTURE: Final = (
 SIZES: Final = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
 """Metrics of the key's index, and of the table with all its indexes."""
 
-NO_HEAP = "the table is its key's b-tree: there is no heap beside it."
-NO_ORDER = "fewer than two rows have no order."
-"""Reasons why the order of a table has no correlation with the order of its key."""
 NOBODY = "No sample shows a writer: the load was too short, or this user may not see what other connections do."
 
 
@@ -113,37 +106,3 @@ class SizesProbe(Probe):
     def after(self, table: Table) -> Iterable[Reading]:
         """The two sizes."""
         return measured(self.supplies, self._sizes(table))
-
-
-class HeapOrderProbe(ServerProbe[Admin]):
-    """Reads the keys in row order, and measures how well that order matches key order. For tables with a heap."""
-
-    supplies: Sequence[Metric] = (Metric.HEAP_CORRELATION,)
-
-    def after(self, table: Table) -> Iterable[Reading]:
-        """The correlation over all rows."""
-        try:
-            keys = self._server.arrived_keys(table)
-        except ServerError as error:
-            return Reading.absent(self.supplies, f"the places of rows cannot be read ({error}).")
-        if keys is None:
-            return Reading.absent(self.supplies, NO_HEAP)
-        if len(keys) < 2:
-            return Reading.absent(self.supplies, NO_ORDER)
-        return measured(self.supplies, [correlation(keys)])
-
-
-def correlation(keys: EncodedKeys) -> float:
-    """Correlation, from −1 to 1, of the keys' positions with their ranks; there are at least two keys, all distinct.
-    Keys are int64 (n,), or uint8 (n, width), which are ranked by their bytes."""
-    if keys.ndim == 1:
-        order = np.argsort(keys, kind="stable")
-    else:
-        words = -(-keys.shape[1] // 8)  # of eight bytes, rounded up
-        padded = np.zeros((len(keys), words * 8), np.uint8)
-        padded[:, : keys.shape[1]] = keys
-        order = np.lexsort(padded.view(">u8").astype(np.uint64).T[::-1])  # lexsort compares its last row first
-    n = len(order)
-    # `order` has the position of each rank. Both are the numbers 0 … n-1: their variance is (n² - 1) / 12.
-    mean = (n - 1) / 2
-    return float((order - mean) @ (np.arange(n) - mean) * 12 / (n * (float(n) * n - 1)))

@@ -46,6 +46,11 @@ _UNPACKED_VERSIONS = Path(keybench.__file__).parents[1] / "build" / "versions"
 Connection = TypeVar("Connection")
 
 
+def has_user(name: str) -> bool:
+    """Whether this machine has a user of that name."""
+    return sys.platform != "win32" and any(account.pw_name == name for account in pwd.getpwall())
+
+
 def server_user() -> str | None:
     """The user that private servers run as.
 
@@ -53,8 +58,7 @@ def server_user() -> str | None:
     """
     if os.geteuid() != 0:
         return None
-    names = {account.pw_name for account in pwd.getpwall()}
-    return "postgres" if "postgres" in names else "nobody"
+    return "postgres" if has_user("postgres") else "nobody"
 
 
 class _State:

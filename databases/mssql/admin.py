@@ -9,7 +9,7 @@ from keybench.databases.contract.engine import DESCRIBED
 from keybench.databases.contract.roles import Address, Admin, Probe
 from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
 from keybench.databases.core.owned_tables import drop_own
-from keybench.databases.core.probes import HeapOrderProbe, SizesProbe
+from keybench.databases.core.probes import SizesProbe
 from keybench.databases.mssql import connection, ddl, probes
 from keybench.databases.mssql.connection import connect
 from keybench.databases.mssql.ddl import SCHEMA
@@ -117,7 +117,6 @@ class MssqlAdmin(Admin):
             probes.SplitsProbe(self.connection, self._log_holder),
             probes.PagesProbe(self.connection),
             SizesProbe(self._sizes),
-            HeapOrderProbe(self),
         )
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:

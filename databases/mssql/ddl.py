@@ -12,9 +12,12 @@ from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
 from keybench.databases.core.ddl import (
     EMPTIEST,
+    NEXT_RANGES,
     NO_FUNCTION,
+    PUBLIC_ID,
     SERVER_MAKES,
     WIDEST_KEY,
+    fill_public_ids,
     index_name,
     quoted,
     sent_columns,
@@ -183,8 +186,8 @@ _MAJOR_BY_YEAR = {2008: 10, 2012: 11, 2014: 12, 2016: 13, 2017: 14, 2019: 15, 20
 """The major version of each year in the product's name."""
 _DATEDIFF_BIG, _RESUMABLE, _SEQUENTIAL_KEY = 13, 14, 15  # the major versions that brought these
 _COMB = (
-    "CAST(CAST(NEWID() AS binary(10)) + CAST(DATEDIFF_BIG(MILLISECOND, '19700101', SYSUTCDATETIME()) AS binary(6)) "
-    "AS uniqueidentifier)"
+    "\n    CAST(CAST(NEWID() AS binary(10)) + CAST(DATEDIFF_BIG(\n      MILLISECOND, '19700101', SYSUTCDATETIME())\n"
+    "      AS binary(6)) AS uniqueidentifier)"
 )
 """RT.Comb's NewComb."""
 _quoted = partial(quoted, marks="[]")
@@ -237,7 +240,7 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
     declaration, note = _default(table)
     ascends = layout(table.layout).suits(table.column)
     sequential = ascends and major_version(table.version) >= _SEQUENTIAL_KEY
-    options = " WITH (OPTIMIZE_FOR_SEQUENTIAL_KEY = ON)" if sequential else ""
+    options = "\n    WITH (OPTIMIZE_FOR_SEQUENTIAL_KEY = ON)" if sequential else ""
     if options:
         note += " OPTIMIZE_FOR_SEQUENTIAL_KEY keeps many writers from queueing for the last page."
     name, key, default = (_quoted(table.name + ending) for ending in ("", "_pkey", "_id"))
@@ -300,6 +303,33 @@ def rebuilding(table: KeyedTable) -> Sequence[Statement]:
     ]
 
 
-def converting(_table: KeyedTable, _into: KeyedTable) -> Sequence[Statement]:
+def converting(_table: KeyedTable, _into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:  # noqa: ARG001
     """No statement: no SQL Server has run those that would convert a user's keys."""
     return [UNTESTED]
+
+
+def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
+    """A random GUID, not clustered, that new rows get from a default, and old rows in ranges of the key."""
+    if table.column.form != "int":
+        return [UNTESTED]
+    major_version(table.version)
+    name, default, index = (_quoted(table.name + end) for end in ("", "_public_id_default", "_public_id"))
+    add = f"ADD public_id uniqueidentifier NULL\n  CONSTRAINT {default} DEFAULT NEWID()"
+    enterprise = "With ONLINE, which takes the Enterprise edition or Azure SQL, reads and writes go on."
+    steps = (
+        (f"ALTER TABLE {name} {add}", f"{PUBLIC_ID} Old rows have none yet.", _ALTER_TABLE, "Sch-M, for a moment."),
+        (fill_public_ids(name, "NEWID()"), NEXT_RANGES, f"{_DOCS}queries/update-transact-sql", "Its rows."),
+        (
+            f"ALTER TABLE {name} ALTER COLUMN public_id uniqueidentifier NOT NULL\n  WITH (ONLINE = ON)",
+            f"Reads the whole table once. {enterprise}",
+            _ALTER_TABLE,
+            "Without it, Sch-M until it ends.",
+        ),
+        (
+            f"CREATE UNIQUE INDEX {index} ON {name} (public_id)\n  WITH (ONLINE = ON)",
+            enterprise,
+            f"{_DOCS}statements/create-index-transact-sql",
+            "Without it, writes wait until it ends.",
+        ),
+    )
+    return [Statement(sql, note, source=source, locks=locks) for sql, note, source, locks in steps]

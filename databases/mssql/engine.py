@@ -152,6 +152,7 @@ ENGINE = SqlServer(
     },
     inspects_by_document=True,
     url_schemes=("mssql", "sqlserver"),
+    aliases=("azuresql",),
     drivers=("mssql_python", "pyodbc"),
     server_keys=ddl.SERVER_KEYS,
     make=ddl.MAKE,

@@ -16,11 +16,14 @@ from keybench.databases.contract.existing import (
     PAGES,
     STATEMENT_SECONDS,
     About,
+    ColumnHere,
     Form,
     IndexHere,
+    Inspector,
     PagesHere,
     SampleHere,
     TableHere,
+    Values,
     first_row_and_columns,
     key_roles,
 )
@@ -29,7 +32,6 @@ from keybench.databases.core.ddl import quoted
 from keybench.databases.mssql.connection import MssqlConnection, connect, without_permission
 from keybench.databases.mssql.probes import STATE
 from keybench.errors import ServerError
-from keybench.model.keys import Order
 
 _SAMPLED: Final = 200_000
 """Pages of an index of which SAMPLED reads one in a hundred; of a larger one the density is not asked for."""
@@ -40,12 +42,15 @@ _FORMS: Final[dict[str, Form]] = {
     "nchar": "text", "nvarchar": "text", "tinyint": "int", "smallint": "int", "int": "int", "bigint": "int",
 }  # fmt: skip
 
+_MOST: Final = {"tinyint": 255, "smallint": (1 << 15) - 1, "int": (1 << 31) - 1, "bigint": (1 << 63) - 1}
+
 TABLES: Final = (
     "SELECT s.name, o.name, o.type, "
     "HAS_PERMS_BY_NAME(QUOTENAME(s.name) + '.' + QUOTENAME(o.name), 'OBJECT', 'SELECT'), "
     "(SELECT SUM(p.rows) FROM sys.partitions p WHERE p.object_id = o.object_id AND p.index_id IN (0, 1)), "
     "(SELECT SUM(a.total_pages) * 8192 FROM sys.partitions p JOIN sys.allocation_units a "
-    "ON a.container_id IN (p.hobt_id, p.partition_id) WHERE p.object_id = o.object_id) "
+    "ON a.container_id IN (p.hobt_id, p.partition_id) WHERE p.object_id = o.object_id), "
+    "(SELECT COUNT(*) FROM sys.foreign_keys f WHERE f.referenced_object_id = o.object_id) "
     "FROM sys.objects o JOIN sys.schemas s ON s.schema_id = o.schema_id "
     "WHERE o.type IN ('U', 'V') AND o.is_ms_shipped = 0 ORDER BY 6 DESC"
 )
@@ -79,7 +84,7 @@ STARTED: Final = "SELECT CONVERT(varchar(19), DATEADD(minute, DATEDIFF(minute, G
 sqlserver_start_time), 126) FROM sys.dm_os_sys_info"
 
 
-class MssqlInspector:
+class MssqlInspector(Inspector):
     """One connection that reads without locks."""
 
     def __init__(self, address: Address) -> None:
@@ -104,9 +109,11 @@ class MssqlInspector:
 
     def about(self) -> About:
         """The server, and what this user cannot know on it."""
+        version = str(self._server.value("SELECT SERVERPROPERTY(?)", "ProductVersion"))
         return About(
             "mssql",
-            f"SQL Server {self._server.value('SELECT SERVERPROPERTY(?)', 'ProductVersion')}",
+            version,
+            f"SQL Server {version}",
             (
                 "SQL Server has no read-only transactions: keybench sends SELECT alone, at READ UNCOMMITTED.",
                 f"About {PAGES} pages of each table are read (TABLESAMPLE SYSTEM). dm_db_index_physical_stats reads "
@@ -118,7 +125,7 @@ class MssqlInspector:
     def tables(self) -> Sequence[TableHere]:
         """All tables and views."""
         tables = []
-        for schema, name, kind, may_read, rows, size in self._server.rows(TABLES):
+        for schema, name, kind, may_read, rows, size, children in self._server.rows(TABLES):
             view = str(kind).strip() == "V"
             refused = "" if may_read else f"this user may not read it: GRANT SELECT ON {schema}.{name}."
             tables.append(
@@ -126,6 +133,7 @@ class MssqlInspector:
                     str(schema), str(name), "view" if view else "table", rows=None if rows is None else float(rows),
                     rows_from="the number that SQL Server keeps", bytes=None if size is None else int(size),
                     refused="a view has no keys of its own: name its tables." if view else refused,
+                    children=int(children),
                 )
             )  # fmt: skip
         return tables
@@ -141,34 +149,27 @@ class MssqlInspector:
         rows_of_foreign = self._server.rows(FOREIGN, _quoted(table))
         foreign = [columns for _, columns in first_row_and_columns(rows_of_foreign, name=0, column=1).values()]
         indexes = []
-        for name, (row, columns) in first_row_and_columns(
-            self._server.rows(INDEXES, _quoted(table)), name=1, column=7
-        ).items():
-            number, _, primary, unique, kind, filtered, fill, _, sql_type, _ = row
+        rows = self._server.rows(INDEXES, _quoted(table))
+        types = {str(row[7]): str(row[8]) for row in rows}
+        for name, (row, columns) in first_row_and_columns(rows, name=1, column=7).items():
+            number, _, primary, unique, kind, filtered, fill, *_ = row
             if roles := key_roles(columns, foreign, primary=bool(primary), unique=bool(unique)):
                 self._ids_and_fills[table.full_name, name] = int(number), int(fill)
-                form = _FORMS.get(sql_type)
-                order: Order = "mssql" if form == "uuid" else "rfc"
                 note = "a filtered index" if filtered else ""
-                is_table = int(kind) == _CLUSTERED
-                indexes.append(IndexHere(name, columns, roles, sql_type, form, order, is_table=is_table, note=note))
+                key = tuple(_column(column, types[column]) for column in columns)
+                indexes.append(IndexHere(name, key, roles, is_table=int(kind) == _CLUSTERED, note=note))
         return indexes
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys of random pages; the server says nothing of the order in which they came."""
-        column = quoted(index.columns[0], "[]")
-        converted = {"uuid": f"CONVERT(char(36), {column})", "int": f"CONVERT(bigint, {column})"}
-        selected = converted.get(str(index.form), column)
+        selected = ", ".join(map(_selected, index.key))
+        present = " AND ".join(f"{quoted(column, '[]')} IS NOT NULL" for column in index.columns)
         pages = f"TABLESAMPLE SYSTEM ({PAGES} PAGES)" if (table.rows or 0) > _KEYS else ""
         rows = self._server.rows(
-            f"SELECT TOP ({_KEYS}) {selected} FROM {_quoted(table)} {pages} WHERE {column} IS NOT NULL"  # noqa: S608
+            f"SELECT TOP ({_KEYS}) {selected} FROM {_quoted(table)} {pages} WHERE {present}"  # noqa: S608
         )
-        values = [value for (value,) in rows]
-        if index.form == "int":
-            return SampleHere(np.array([int(value) for value in values], np.int64), pages_read=PAGES)
-        if index.form == "uuid":
-            values = [bytes.fromhex(str(value).replace("-", "")) for value in values]
-        return SampleHere(values, pages_read=PAGES)
+        first, *others = (_values([row[i] for row in rows], column) for i, column in enumerate(index.key))
+        return SampleHere([] if first is None else first, pages_read=PAGES, others=tuple(others))
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:  # noqa: ARG002
         """The index's size and fill, with the reason if the server does not show the fill. SQL Server's fragmentation
@@ -199,3 +200,25 @@ class MssqlInspector:
 def _quoted(table: TableHere) -> str:
     """The table's full name in SQL."""
     return f"{quoted(table.schema, '[]')}.{quoted(table.name, '[]')}"
+
+
+def _column(name: str, sql_type: str) -> ColumnHere:
+    """A column of a key."""
+    form = _FORMS.get(sql_type)
+    return ColumnHere(name, sql_type, form, "mssql" if form == "uuid" else "rfc", most=_MOST.get(sql_type))
+
+
+def _selected(column: ColumnHere) -> str:
+    """The expression that gives a column's values."""
+    name = quoted(column.name, "[]")
+    converted = {"uuid": f"CONVERT(char(36), {name})", "int": f"CONVERT(bigint, {name})", "None": "NULL"}
+    return converted.get(str(column.form), name)
+
+
+def _values(values: Sequence[Any], column: ColumnHere) -> Values | None:
+    """A column's values, as of `SampleHere`."""
+    if column.form == "int":
+        return np.array([int(value) for value in values], np.int64)
+    if column.form == "uuid":
+        return [bytes.fromhex(str(value).replace("-", "")) for value in values]
+    return values if column.form else None

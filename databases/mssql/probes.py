@@ -96,7 +96,6 @@ OPERATIONS = (
 class LogProbe(CounterProbe[MssqlConnection]):
     """Bytes written to the database's log file."""
 
-    server_wide = True
     supplies: Sequence[Metric] = (Metric.LOG_BYTES,)
 
     def counters(self, table: Table) -> Sequence[int | str]:  # noqa: ARG002 (the log is the database's)

@@ -15,7 +15,7 @@ from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, P
 from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
 from keybench.databases.core.ddl import quoted
 from keybench.databases.core.owned_tables import OwnedTables, drop_own
-from keybench.databases.core.probes import HeapOrderProbe, SizesProbe, UnreadableError
+from keybench.databases.core.probes import SizesProbe, UnreadableError
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.mysql import ddl, flavour, probes, settings
 from keybench.databases.mysql.arrival_order import InsertionRecorder
@@ -154,7 +154,7 @@ class MySqlAdmin(Queries, Admin):
     def probes(self) -> Sequence[Probe]:
         """All probes. The counters come first, because the queries of the others add to them."""
         counters_and_pages = probes.StatusProbe(self), probes.SplitsProbe(self), probes.PagesProbe(self)
-        return (*counters_and_pages, SizesProbe(self._sizes), HeapOrderProbe(self))
+        return (*counters_and_pages, SizesProbe(self._sizes))
 
     def _sizes(self, table: Table) -> tuple[int, int]:
         """(bytes of the key's index, bytes of the table with all of its indexes)."""

@@ -7,16 +7,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
+from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
 from keybench.databases.core.ddl import (
+    AFTER_STANDSTILL,
     FILL_CHILDREN,
-    FILL_OLD_ROWS,
+    FILL_NEW_KEYS,
+    FILL_SAME_KEYS,
+    NEXT_RANGES,
     NO_FUNCTION,
+    PUBLIC_ID,
     SERVER_MAKES,
+    STANDSTILL,
+    alike,
+    fill_public_ids,
     identifier,
     server_made,
     sql_type,
     uuid_version,
+    without_default,
 )
 from keybench.databases.mysql.flavour import (
     MYSQL,
@@ -103,12 +111,25 @@ _NEWEST = {"mysql": "9.7", "mariadb": "11.8"}
 _OLDEST = {"mysql": "8.0.13", "mariadb": "10.6"}
 """The newest and the oldest version of each flavour for which statements are written."""
 _MILLISECONDS = (
-    "RIGHT(LPAD(HEX(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000), 16, '0'), "
-    "12)"
+    "RIGHT(LPAD(HEX(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00',\n"
+    "      UTC_TIMESTAMP(6)) DIV 1000), 16, '0'), 12)"
 )
 """SQL for 12 hexadecimal digits: the Unix milliseconds of the call."""
 _VARIANT = "HEX(ORD(RANDOM_BYTES(1)) & 63 | 128)"
 """SQL for two hexadecimal digits: the variant bits 10, then six random bits."""
+_SWAPPED = (
+    "UNHEX(REGEXP_REPLACE(UUID(),\n    '(.{8})-(.{4})-(.{4})-(.{4})-(.{12})', "
+    r"'\\3\\2\\1\\4\\5'))"
+)
+"""SQL for what MySQL's UUID_TO_BIN(UUID(), 1) is: an ascending key, also before MariaDB 10.7 with its type uuid."""
+_UNIQUE = {"binary16": "DEFAULT (UNHEX(REPLACE(UUID(), '-', '')))", "uuid": "DEFAULT UUID()"}
+"""By column: a default that every version of both flavours has."""
+_SAME_KEY = {
+    ("text", "binary16"): "DEFAULT (UNHEX(REPLACE(id, '-', '')))",
+    ("text", "uuid"): "DEFAULT (id)",
+    ("bytes", "uuid"): "DEFAULT (id)",
+}
+"""By (form, new column): a default that is the row's key in the new column's type."""
 _A_MOMENT = "For a moment: no row is read."
 _ONLINE = (
     "Reads and writes go on; at its beginning and end it waits for all transactions on the table, and new ones wait "
@@ -120,8 +141,8 @@ def _digits(version: int, *, leads: bool, trails: bool = False) -> str:
     """SQL for the 32 hexadecimal digits of a new GUID of that version; milliseconds come first, last or nowhere."""
     first = _MILLISECONDS if leads else "HEX(RANDOM_BYTES(6))"
     of_version = f"HEX(ORD(RANDOM_BYTES(1)) & 15 | {16 * version})"
-    rest = f"HEX(RANDOM_BYTES(1)), {_MILLISECONDS}" if trails else "HEX(RANDOM_BYTES(7))"
-    return f"CONCAT({first}, {of_version}, HEX(RANDOM_BYTES(1)), {_VARIANT}, {rest})"
+    rest = f"HEX(RANDOM_BYTES(1)),\n    {_MILLISECONDS}" if trails else "HEX(RANDOM_BYTES(7))"
+    return f"CONCAT(\n    {first},\n    {of_version}, HEX(RANDOM_BYTES(1)),\n    {_VARIANT}, {rest})"
 
 
 @dataclass(frozen=True)
@@ -154,8 +175,9 @@ class Advised:
 
     def _altering(self, table: KeyedTable, change: str, note: str, locks: str) -> Statement:
         """The statement ALTER TABLE with this change; `locks` says what it locks."""
+        space = "\n  " if "\n" in change else " "
         page = self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/")
-        sql = f"ALTER TABLE {identifier(table.name, BACKQUOTES)} {change}"
+        sql = f"ALTER TABLE {identifier(table.name, BACKQUOTES)}{space}{change}"
         return Statement(sql, note, self._confirmed(self.version(table.version)), page, locks)
 
     def _default(self, table: KeyedTable) -> tuple[str, str]:
@@ -174,6 +196,8 @@ class Advised:
             numbers_rows = "AUTO" in server_keys.declaration
             note = "The server numbers the rows." if numbers_rows else f"{SERVER_MAKES}{caveat}"
             return server_keys.declaration, note
+        if self.flavour is not MYSQL and column.name == "binary16-swapped" and alike("mariadb-uuid-v1", table.layout):
+            return f"DEFAULT ({_SWAPPED})", f"{SERVER_MAKES} It is UUID() with the high bits of its time first."
         if self.flavour is not MYSQL and version < _RANDOM_BYTES:
             return "", "The application makes the keys: this version of the server has no function for them."
         digits = self._expression(table)
@@ -214,10 +238,8 @@ class Advised:
     def switching(self, table: KeyedTable) -> Sequence[Statement]:
         """A new default; with keys of the application, nothing to run."""
         declaration, note = self._default(table)
-        if not declaration:
-            return [Statement("", f"Deploy the application that makes {table.layout} keys. {note}")]
-        if "AUTO" in declaration:
-            return [Statement("", "An integer cannot stand in a column of GUIDs: convert the keys.")]
+        if step := without_default(table, declaration, note):
+            return [step]
         lock = "For a moment, an exclusive metadata lock; no row is read."
         return [self._altering(table, f"ALTER COLUMN id SET {declaration}", note, lock)]
 
@@ -231,35 +253,68 @@ class Advised:
             note += " Where random keys stay, pages are full after it and then split all at one time: see fill factors."
         return [self._altering(table, "ENGINE = InnoDB, ALGORITHM = INPLACE, LOCK = NONE", note, _ONLINE)]
 
-    def converting(self, table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
-        """A new key beside the old one, filled in batches; then the table is built again in its order."""
-        declaration, note = self._default(into)
-        old, new = sql_type(table.column), sql_type(into.column)
-        rebuild = (
-            f"MODIFY id {old} NULL, MODIFY id_new {new} NOT NULL, DROP PRIMARY KEY, ADD PRIMARY KEY (id_new), "
-            "ADD UNIQUE KEY id_old (id), ALGORITHM = INPLACE, LOCK = NONE"
-        )
-        statements = [
-            self._altering(table, f"ADD COLUMN id_new {new}", "", _A_MOMENT),
-            Statement(
-                "",
-                f"{FILL_OLD_ROWS}. {FILL_CHILDREN}. Drop the foreign keys that refer to the old key before the next "
-                "step, and add them again after the last.",
-            ),
+    def adding_public_id(self, table: KeyedTable) -> Sequence[Statement]:
+        """A random UUID that new rows get from a default, and old rows in ranges of the key."""
+        version = self.version(table.version)
+        if table.column.form != "int" or (self.flavour is not MYSQL and version < _RANDOM_BYTES):
+            return [UNTESTED]
+        columns = {column.name: column for column in self.flavour.columns}
+        public = KeyedTable(table.name, columns.get("uuid", columns["binary16"]), "uuid-v4", table.version)
+        declaration, note = self._default(public)
+        column = sql_type(public.column)
+        name = identifier(table.name, BACKQUOTES)
+        fill, page = fill_public_ids(name, "DEFAULT"), self._page("update.html", "update/")
+        return [
+            self._altering(table, f"ADD COLUMN public_id {column}", PUBLIC_ID, _A_MOMENT),
+            self._altering(table, f"ALTER COLUMN public_id SET {declaration}", note, _A_MOMENT),
+            Statement(fill, NEXT_RANGES, self._confirmed(version), page, "Its rows."),
             self._altering(
                 table,
-                rebuild,
-                "Builds the table again in the order of the new key. Rows that come meanwhile need both keys. The old "
-                "key keeps an index, as long as anybody may ask for it.",
+                f"MODIFY public_id {column} NOT NULL {declaration},\n  ADD UNIQUE KEY public_id (public_id), "
+                "ALGORITHM = INPLACE, LOCK = NONE",
+                "Builds the table again.",
                 _ONLINE,
             ),
-            self._altering(
-                table,
-                "RENAME COLUMN id TO id_old, RENAME COLUMN id_new TO id",
-                "Together with the application that knows the new keys alone.",
-                _A_MOMENT,
-            ),
         ]
-        if declaration and "AUTO" not in declaration:
-            statements.append(self._altering(table, f"ALTER COLUMN id SET {declaration}", note, _A_MOMENT))
-        return statements
+
+    def converting(self, table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:
+        """A new key beside the old one. New rows get it from a default, which can be the old key in the new type; old
+        rows in batches. Then the table is built again in its order, and the two change names."""
+        declaration, note = self._default(into)
+        old, new = sql_type(table.column), sql_type(into.column)
+        build = "DROP PRIMARY KEY, ADD PRIMARY KEY (id_new), ADD UNIQUE KEY id_old (id),\n  ALGORITHM = INPLACE"
+        builds = "Builds the table again in the order of the new key. The old key keeps an index."
+        if "AUTO" in declaration:
+            numbering = f"ADD COLUMN id_new {new} NOT NULL {declaration},\n  {build}, LOCK = SHARED"
+            locks = "Reads go on; writes wait until it ends: stop the application if it cannot wait so long."
+            steps = [
+                self._altering(table, numbering, f"Numbers the rows. {builds}", locks),
+                Statement("", FILL_CHILDREN),
+            ]
+            last = ""
+        else:
+            rfc = table.column.order == "rfc"  # other bytes are not those of the text
+            same_key = _SAME_KEY.get((table.column.form, into.column.name)) if rfc else None
+            # what new rows get before the change: where the application is to make keys, any that is unique will do
+            meanwhile = same_key if same_keys else declaration or _UNIQUE.get(into.column.name)
+            if not meanwhile:
+                return [UNTESTED]
+            change = f"MODIFY id_new {new} NOT NULL {meanwhile},\n  {build}, LOCK = NONE"
+            if table.column.form != "int" and not self._default(table)[0]:
+                change = f"MODIFY id {old} NULL,\n  {change}"
+                builds += " MODIFY takes away a default of id: repeat it there, if it has one."
+            fill = FILL_SAME_KEYS if same_keys else FILL_NEW_KEYS
+            steps = [
+                self._altering(table, f"ADD COLUMN id_new {new}", note, _A_MOMENT),
+                self._altering(table, f"ALTER COLUMN id_new SET {meanwhile}", "New rows get both keys.", _A_MOMENT),
+                Statement("", f"{fill} {FILL_CHILDREN}"),
+                self._altering(table, change, builds, _ONLINE),
+            ]
+            last = "" if declaration == meanwhile else f"SET {declaration}" if declaration else "DROP DEFAULT"
+        steps.append(Statement("", STANDSTILL))
+        if last:
+            steps.append(self._altering(table, f"ALTER COLUMN id_new {last}", "", _A_MOMENT))
+        rename = "RENAME COLUMN id TO id_old, RENAME COLUMN id_new TO id"
+        at_once = "SET foreign_key_checks = 0 before it adds the foreign key at once, unchecked."
+        last_step = Statement("", f"{AFTER_STANDSTILL} {at_once}")
+        return [*steps, self._altering(table, rename, "", _A_MOMENT), last_step]

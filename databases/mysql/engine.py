@@ -70,6 +70,7 @@ class MySqlEngine(ServerEngine):
                 "inspector": "inspection:MySqlInspector",
             },
             url_schemes=flavour.url_schemes,
+            aliases=flavour.aliases,
             drivers=("pymysql",),
             server_keys=flavour.server_keys,
             versions={text: version_number(f"{text}.99") for text in flavour.versions},  # the newest of each

@@ -121,6 +121,8 @@ class Flavour:
     """How rows are sent."""
     waits_for_purge: bool
     """Whether all builds have `innodb_max_purge_lag_wait` and `innodb_log_checkpoint_now`."""
+    aliases: tuple[str, ...] = ()
+    """Other names by which people call it."""
 
 
 MARIADB = Flavour(
@@ -156,6 +158,7 @@ MYSQL = Flavour(
     server_keys=_MYSQL_KEYS,
     programs=("mysqld",),
     url_schemes=("mysql",),
+    aliases=("mysql8",),
     versions=("8.0", "8.4", "9.7"),
     install="see https://dev.mysql.com/downloads/mysql/ (Debian's mysqld is MariaDB's: --db mariadb), or run "
     "`sh scripts/mysql.sh` in a checkout on Debian",

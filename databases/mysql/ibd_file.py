@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.core.probes import UnreadableError
+from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.pagemodels.contract import Level
 from keybench.pagemodels.innodb import tablespace as spaces
@@ -234,6 +235,22 @@ def _heaps(pages: Pages) -> tuple[Heaps, Integers, Integers]:
     return heaps, np.bincount(owner, minlength=n), where
 
 
+def record_bytes(pages: Pages) -> int:
+    """Bytes of each record of these pages. UsageError if they have several sizes, which no page model knows."""
+    every = np.arange(len(pages))
+    top, garbage, count = (_words(pages, every, np.full(len(pages), at)) for at in (40, 46, 54))
+    sizes, rest = np.divmod(top - _RECORDS - garbage, np.maximum(count, 1))
+    if len(set(sizes[count > 0])) != 1 or rest.any():
+        raise UsageError("rows of this table have several sizes, which its page model does not know.")
+    return int(sizes.max())
+
+
+def keys_of(leaves: Pages, column: Column) -> NDArray[np.uint8] | Integers:
+    """The keys of all records of these leaves, as `Column.encode` gives them."""
+    owner, _, at = records_of(leaves, column.width)
+    return _decoded(leaves[owner[:, None], at[:, None] + np.arange(column.width)], column)
+
+
 def _place(pages: Pages, page: Integers, at: Integers) -> Integers:
     """The place in its page's heap of each record, without the two system records."""
     return (_words(pages, page, at - 4) >> 3) - 2
@@ -252,7 +269,12 @@ def _keys(pages: Pages, counts: Integers, at: Integers, column: Column) -> NDArr
     """The keys of all node pointers of a level but the first, as `Column.encode` gives them. `counts` are the records
     of each of its pages, `at` is where each record begins in its page."""
     owner = np.repeat(np.arange(len(counts)), counts)
-    keys = np.ascontiguousarray(pages[owner[:, None], at[:, None] + np.arange(column.width)])[1:]
+    return _decoded(pages[owner[:, None], at[:, None] + np.arange(column.width)][1:], column)
+
+
+def _decoded(stored: NDArray[np.uint8], column: Column) -> NDArray[np.uint8] | Integers:
+    """Keys, (n, width), as `Column.encode` gives them."""
+    keys = np.ascontiguousarray(stored)
     if column.form != "int":
         return keys
     keys[:, 0] ^= 0x80  # numbers are stored with the bit of their sign inverted

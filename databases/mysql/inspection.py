@@ -16,11 +16,15 @@ from keybench.databases.contract.existing import (
     SILENT_SECONDS,
     STATEMENT_SECONDS,
     About,
+    Allow,
+    ColumnHere,
     Form,
     IndexHere,
+    Inspector,
     PagesHere,
     SampleHere,
     TableHere,
+    WholeIndex,
     first_row_and_columns,
     key_roles,
 )
@@ -28,15 +32,16 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MARIADB
 from keybench.databases.mysql.row_sample import DIVES, RANGES, ColumnFacts, Facts, RowSampler
-from keybench.errors import ServerError
-from keybench.model.keys import Order
+from keybench.errors import ServerError, UsageError
+from keybench.model.column import Column
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 
+_SINGLE: Final = 64  # pages of an index at most that has no extents, part of which may be in reserve
 _COUNTED: Final = 4_000  # pages of a table whose rows are counted
 _FULL: Final = 92.0  # density that ascending keys leave in %: InnoDB keeps a sixteenth of a page free
 
 
-class MySqlInspector:
+class MySqlInspector(Inspector):
     """One connection in autocommit; each of its transactions is read-only."""
 
     def __init__(self, address: Address, database: str) -> None:
@@ -96,6 +101,7 @@ class MySqlInspector:
             )
         return About(
             self._server.flavour.name,
+            self._version,
             f"{self._server.flavour.title} {self._version}",
             (
                 f"Each transaction is read-only; no query runs for more than {self._seconds:g} s, or waits for a "
@@ -120,6 +126,13 @@ class MySqlInspector:
             *values,
         ):
             parts.setdefault((schema, name), []).append((str(part), float(rows or 0), int(data or 0), int(index or 0)))
+        children = {
+            (schema, name): int(count)
+            for schema, name, count in self._server.rows(
+                "SELECT unique_constraint_schema, referenced_table_name, count(*) "
+                "FROM information_schema.referential_constraints GROUP BY 1, 2"
+            )
+        }
         for schema, name, kind, engine, rows, data, index in self._server.rows(
             "SELECT table_schema, table_name, table_type, engine, table_rows, data_length, index_length "  # noqa: S608
             f"FROM information_schema.tables WHERE {condition} ORDER BY data_length + index_length DESC, 1, 2",
@@ -134,6 +147,7 @@ class MySqlInspector:
             table = TableHere(
                 str(schema), str(name), "view" if is_view else "partitioned table" if divided else "table",
                 rows=None if rows is None else float(rows), bytes=int(data or 0) + int(index or 0), refused=refused,
+                children=children.get((schema, name), 0),
             )  # fmt: skip
             listed.append(table)
             self._facts[table.full_name] = Facts(str(schema), str(name), partition="", data_bytes=int(data or 0))
@@ -196,15 +210,12 @@ class MySqlInspector:
         )
         result = []
         for name, ((_, repeats, _, method), columns) in listed.items():
-            is_table, column = name == "PRIMARY", known.get(columns[0])
+            is_table = name == "PRIMARY"
             foreign_keys = [of_foreign for _, of_foreign in foreign.values()]
             roles = key_roles(columns, foreign_keys, primary=is_table, unique=not int(repeats))
-            if roles and method == "BTREE" and column:
-                order: Order = "mariadb" if column.kind == "uuid" else "rfc"
-                form = _FORMS.get(column.kind)
-                result.append(
-                    IndexHere(name, columns, roles, column.sql_type, form=form, order=order, is_table=is_table)
-                )
+            if roles and method == "BTREE" and all(column in known for column in columns):
+                key = tuple(_column(known[column]) for column in columns)
+                result.append(IndexHere(name, key, roles, is_table=is_table))
         return result
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
@@ -238,8 +249,11 @@ class MySqlInspector:
             )
             numbers = {str(name): int(value) for name, value in stated}
             leaves, size = numbers.get("n_leaf_pages"), numbers.get("size")
-            if leaves and size and 2 * leaves < size:
-                leaves = size - 1  # MariaDB states 1 where it read all pages of an index; then one is above them
+            if leaves == 1 and size and size > 1:
+                # MariaDB states 1 where it read all pages of an index. Then one is above them, if none is in reserve.
+                if size > _SINGLE:
+                    return PagesHere(size * self._page_bytes, missing="MariaDB's statistics do not state its leaves.")
+                leaves = size - 1
         if leaves is None and not index.is_table:
             return PagesHere(missing="this user may not read InnoDB's statistics, which alone have this index's size.")
         if leaves is None:
@@ -260,6 +274,14 @@ class MySqlInspector:
             + ("." if counted else ", of which InnoDB's number of rows may be 5 % off."),
         )
 
+    def whole(self, table: TableHere, index: IndexHere, column: Column, allow: Allow) -> WholeIndex:
+        """All pages of the table's file, which are those of its primary key."""
+        if not index.is_table or len(index.key) > 1:
+            raise UsageError("--next knows tables of InnoDB with a primary key of one column.")
+        from keybench.databases.mysql.whole import whole_table  # with the page model
+
+        return whole_table(self._server, self._facts[table.full_name], column, allow)
+
     def close(self) -> None:
         """Closes the connection."""
         self._server.close()
@@ -268,7 +290,8 @@ class MySqlInspector:
 _SYSTEM: Final = ("mysql", "information_schema", "performance_schema", "sys")
 _FORMS: Final[dict[str, Form]] = {
     "uuid": "uuid", "binary": "bytes", "varbinary": "bytes", "char": "text", "varchar": "text",
-    "tinyint": "int", "smallint": "int", "mediumint": "int", "int": "int", "bigint": "int",
+    "tinyint": "int", "smallint": "int", "mediumint": "int", "int": "int", "bigint": "int", "datetime": "number",
+    "timestamp": "number", "date": "number", "decimal": "number", "double": "number", "float": "number",
 }  # fmt: skip
 _WIDTHS: Final = {
     "tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8, "float": 4, "double": 8, "date": 3, "year": 1,
@@ -277,6 +300,14 @@ _WIDTHS: Final = {
 """Bytes of a value of each type."""
 _DIGITS: Final = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)  # bytes of up to nine decimal digits (strings/decimal.c, dig2bytes)
 _SHORT: Final = 255  # the most bytes of a column whose values have one byte of length
+
+
+def _column(column: ColumnFacts) -> ColumnHere:
+    """A column of a key."""
+    form, most = _FORMS.get(column.kind), None
+    if form == "int":
+        most = (1 << 8 * (column.width or 8) - ("unsigned" not in column.sql_type)) - 1
+    return ColumnHere(column.name, column.sql_type, form, "mariadb" if column.kind == "uuid" else "rfc", most)
 
 
 def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:

@@ -52,8 +52,6 @@ class StatusProbe(CounterProbe[Queries]):
     MariaDB has counted no waits for latches since 10.6. MySQL counts those of all read-write locks of InnoDB, of which
     those of pages and indexes are most."""
 
-    server_wide = True
-
     def __init__(self, server: Queries) -> None:
         super().__init__(server)
         latches = (Metric.LATCH_WAITS,) if server.flavour is MYSQL else ()
@@ -99,7 +97,6 @@ class SplitsProbe(CounterProbe[Queries]):
     attempt: splits of leaves and branch pages, appends, and insertions that went into the right neighbour instead.
     MySQL counts at the end of a split, so without the last kind (docs/internals/innodb.md §6)."""
 
-    server_wide = True
     supplies: Sequence[Metric] = (Metric.SPLIT_COUNTER,)
 
     def counters(self, _table: Table) -> Sequence[int | str]:

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import numpy as np
 
-from keybench.databases.contract.existing import IndexHere, SampleHere, TableHere
+from keybench.databases.contract.existing import ColumnHere, IndexHere, SampleHere, TableHere, Values
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MARIADB
 from keybench.model.byteorder import stored
@@ -37,7 +37,7 @@ _VERSION, _VARIANT = 6, 8  # bytes of a UUID whose first bits are its version an
 _GUID: Final = re.compile(r"(?i)[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 Row = tuple[Any, ...]
-"""First column of the primary key, value of the key that is looked at, bytes of the record in its index."""
+"""First column of the primary key, bytes of the record in the index, the index's columns."""
 
 
 @dataclass(frozen=True)
@@ -111,20 +111,26 @@ class RowSampler:
 
     def look_up(self, table: TableHere, index: IndexHere) -> tuple[SampleHere, float]:
         """(keys of the index, the mean bytes of a record in it; 0 without rows)."""
-        # rows of three columns: the primary key's first column, the index's first one, the bytes of the record
+        # rows: the primary key's first column, the bytes of the record, the index's columns
         numbered = len(self.primary) == 1 and self.primary[0].numbered
-        column = self.known[index.columns[0]]
         first = quoted(self.primary[0].name) if self.primary else "0"
-        query = f"SELECT {first}, {quoted(column.name)}, {self._record_sql(index)} FROM {self.at.from_sql}"  # noqa: S608
+        key = ", ".join(map(_selected, index.key))
+        query = f"SELECT {first}, {self._record_sql(index)}, {key} FROM {self.at.from_sql}"  # noqa: S608
         if (table.rows or 0) <= WHOLE or not self.primary:
             rows = self.server.rows(f"{query} LIMIT {2 * WHOLE}")
         else:
             rows = self._at_even_steps(query, first) if numbered else self._by_key_space(query, first)
-        record_bytes = float(np.mean([float(row[2]) for row in rows])) if rows else 0.0
-        with_key = [row for row in rows if row[1] is not None]
+        record_bytes = float(np.mean([float(row[1]) for row in rows])) if rows else 0.0
+        with_key = [row for row in rows if None not in row[2:]]
         if numbered:
             with_key.sort(key=lambda row: int(row[0]))
-        sample = SampleHere(_values([row[1] for row in with_key], index, column), pages_read=len(rows))
+        values, *others = (_values([row[i] for row in with_key], column) for i, column in enumerate(index.key, 2))
+        sample = SampleHere(
+            [] if values is None else values,
+            pages_read=len(rows),
+            others=tuple(others),
+            highest=self._highest(index),
+        )
         if not numbered:
             return sample, record_bytes
         # The numbers that the server gives to rows tell which followed which (− 2: the first follows none), and the
@@ -135,6 +141,13 @@ class RowSampler:
         if index.columns[0] != self.primary[0].name:
             sample = replace(sample, arrival=numbers.astype(np.float64), arrival_from="number of the row")
         return sample, record_bytes
+
+    def _highest(self, index: IndexHere) -> int | None:
+        """The greatest key of an index on one integer column: the server looks at the index's end alone."""
+        if len(index.key) > 1 or not index.key[0].most:
+            return None
+        highest = self.server.value(f"SELECT max({quoted(index.columns[0])}) FROM {self.at.from_sql}")  # noqa: S608
+        return None if highest is None else int(highest)
 
     def _record_sql(self, index: IndexHere) -> str:
         """An SQL expression for the bytes of a row's record in the index."""
@@ -207,12 +220,23 @@ class RowSampler:
         return float(plan[0][rows_column] or 0) if plan else 0.0
 
 
-def _values(values: list[Any], index: IndexHere, column: ColumnFacts) -> Any:
-    """A column's values in the form of the index (`IndexHere.form`)."""
-    if index.form == "int":
+def _selected(column: ColumnHere) -> str:
+    """The expression that gives a column's values; of those that have no form something that is not NULL."""
+    if column.form is None:
+        return "0"
+    return quoted(column.name) + (" + 0" if column.form == "number" else "")  # a moment as digits: 20261126223157.5
+
+
+def _values(values: list[Any], column: ColumnHere) -> Values | None:
+    """A column's values, as of `SampleHere`."""
+    if column.form == "int":
         # Unsigned ones above 2^63 become negative ones of the same 64 bits: keys are named by their bits.
         return np.array([int(value) & _BITS for value in values], np.uint64).view(np.int64)
-    return [UUID(str(value)).bytes for value in values] if column.kind == "uuid" else values
+    if column.form == "number":
+        return np.array(values, np.float64)
+    if column.form == "uuid":
+        return [UUID(str(value)).bytes for value in values]
+    return values if column.form else None
 
 
 def key_numbers(kind: str, low: object, high: object) -> KeyNumbers | None:

@@ -4,7 +4,6 @@ Of Docker's official images, only those have been run that `make test-containers
 """
 
 import os
-import pwd
 import shutil
 import signal
 import sys
@@ -72,7 +71,7 @@ def installer() -> Path | None:
 
 def account() -> str | None:
     """The user that packages of these servers make, where it is there; else None: `private_server` chooses one."""
-    return "mysql" if os.geteuid() == 0 and "mysql" in {entry.pw_name for entry in pwd.getpwall()} else None
+    return "mysql" if os.geteuid() == 0 and private_server.has_user("mysql") else None
 
 
 def missing(flavour: Flavour, server: str) -> str:

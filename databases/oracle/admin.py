@@ -14,7 +14,7 @@ from keybench.databases.contract.roles import Address, Admin, Probe
 from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, definitions
 from keybench.databases.core.ddl import index_name
 from keybench.databases.core.owned_tables import OwnedTables, drop_own
-from keybench.databases.core.probes import HeapOrderProbe, SizesProbe
+from keybench.databases.core.probes import SizesProbe
 from keybench.databases.oracle import connection, ddl, probes
 from keybench.databases.oracle.connection import OracleConnection
 from keybench.databases.oracle.ddl import STATISTICS
@@ -88,7 +88,7 @@ class OracleAdmin(Admin):
     def probes(self) -> Sequence[Probe]:
         """All probes; a probe that cannot read something here says so in its readings."""
         kinds = probes.SessionsProbe, probes.StructureProbe
-        return [*(probe(self.connection) for probe in kinds), SizesProbe(self._sizes), HeapOrderProbe(self)]
+        return [*(probe(self.connection) for probe in kinds), SizesProbe(self._sizes)]
 
     def _sizes(self, table: Table) -> tuple[int, int]:
         """(bytes of the key's index, bytes of the table with its indexes), as the server has allocated them."""

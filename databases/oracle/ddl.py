@@ -11,9 +11,12 @@ from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
 from keybench.databases.core.ddl import (
     EMPTIEST,
+    NEXT_RANGES,
     NO_FUNCTION,
+    PUBLIC_ID,
     SERVER_MAKES,
     WIDEST_KEY,
+    fill_public_ids,
     index_name,
     sent_columns,
     server_made,
@@ -212,6 +215,25 @@ def rebuilding(_table: KeyedTable) -> Sequence[Statement]:
     return [UNTESTED]
 
 
-def converting(_table: KeyedTable, _into: KeyedTable) -> Sequence[Statement]:
+def converting(_table: KeyedTable, _into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:  # noqa: ARG001
     """No statement: no Oracle has run those that would convert a user's keys."""
     return [UNTESTED]
+
+
+def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
+    """A random UUID that new rows get from a default, and old rows in ranges of the key. Before UUID() a default could
+    call SYS_GUID alone, whose next value can be guessed."""
+    if table.column.form != "int" or release_number(table.version) < _UUID:
+        return [UNTESTED]
+    name, index, check = (_quoted(table.name + end) for end in ("", "_public_id", "_public_id_set"))
+    alter, brief = f"ALTER TABLE {name}", "The table, for a moment, after running transactions: set DDL_LOCK_TIMEOUT."
+    online = "Reads and writes go on."
+    steps = (
+        (f"{alter} ADD (public_id RAW(16))", PUBLIC_ID, "ALTER-TABLE", brief),
+        (f"{alter} MODIFY (public_id DEFAULT UUID())", "UUID() is new in 26ai.", "ALTER-TABLE", brief),
+        (fill_public_ids(name, "UUID()"), f"{NEXT_RANGES} Commit after each.", "UPDATE", "Its rows."),
+        (f"CREATE UNIQUE INDEX {index} ON {name} (public_id) ONLINE", "", "CREATE-INDEX", online),
+        (f"{alter} ADD CONSTRAINT {check}\n  CHECK (public_id IS NOT NULL) ENABLE NOVALIDATE", "", "constraint", brief),
+        (f"{alter} MODIFY CONSTRAINT {check} VALIDATE", "Reads the whole table once.", "constraint", online),
+    )
+    return [Statement(sql, note, source=f"{_DOCS}{page}.html", locks=locks) for sql, note, page, locks in steps]

@@ -87,7 +87,6 @@ def store_statistics(connection: OracleConnection, begin: Mapping[str, int]) -> 
 class SessionsProbe(ServerProbe[OracleConnection]):
     """Splits and redo of the sessions that wrote, for all their indexes together."""
 
-    server_wide = True
     supplies: Sequence[Metric] = (
         Metric.APPENDS,
         Metric.EDGE_AND_INTERIOR_SPLITS,

@@ -15,7 +15,7 @@ from psycopg import pq, sql
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
 from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
 from keybench.databases.core.owned_tables import OwnedTables, drop_own
-from keybench.databases.core.probes import HeapOrderProbe, SizesProbe, UnreadableError
+from keybench.databases.core.probes import SizesProbe, UnreadableError
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.postgresql import connection, ddl, pages, settings
 from keybench.databases.postgresql.connection import AdminConnection, key_array, require_postgresql
@@ -99,7 +99,7 @@ class PostgresAdmin(AdminConnection, Admin):
 
     def probes(self) -> Sequence[Probe]:
         """All probes. The counters come first, because the others may read pages and write to the log."""
-        return CountersProbe(self), SplitsProbe(self), PagesProbe(self), SizesProbe(self._sizes), HeapOrderProbe(self)
+        return CountersProbe(self), SplitsProbe(self), PagesProbe(self), SizesProbe(self._sizes)
 
     def _sizes(self, table: Table) -> tuple[int, int]:
         """(bytes of the key's index, bytes of the table with everything that belongs to it)."""

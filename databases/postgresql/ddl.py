@@ -7,12 +7,18 @@ model needs no version. The tests run the statements for users' own tables (`cre
 import re
 from collections.abc import Sequence
 
-from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
+from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
 from keybench.databases.core.ddl import (
+    AFTER_STANDSTILL,
     FILL_CHILDREN,
-    FILL_OLD_ROWS,
+    FILL_NEW_KEYS,
+    FILL_SAME_KEYS,
+    NEXT_RANGES,
     NO_FUNCTION,
+    PUBLIC_ID,
     SERVER_MAKES,
+    STANDSTILL,
+    fill_public_ids,
     identifier,
     server_made,
     uuid_version,
@@ -158,6 +164,8 @@ def check(keys: ServerKeys, version: int) -> None:
 _DOCS = "https://www.postgresql.org/docs/18/"
 _COMBS = frozenset({"rt-comb-postgresql", "marten"})
 _NEWEST = SERVER_UUID_V7
+_ALTER_TABLE = f"{_DOCS}sql-altertable.html"
+_WEAK = "SHARE UPDATE EXCLUSIVE: reads and writes go on."
 _BRIEF = "ACCESS EXCLUSIVE on the table, for a moment: no row is read. Set lock_timeout, so that it never queues long."
 
 
@@ -215,18 +223,16 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
 def switching(table: KeyedTable) -> Sequence[Statement]:
     """A new default; with keys of the application, nothing to run."""
     first, declaration, note = _maker(table)
-    name = identifier(table.name)
     if step := without_default(table, declaration, note):
         return [step]
-    sql = f"ALTER TABLE {name} ALTER COLUMN id SET {declaration}"
-    return [*first, Statement(sql, note, True, f"{_DOCS}sql-altertable.html", _BRIEF)]
+    return [*first, _altering(table, f"ALTER COLUMN id SET {declaration}", note)]
 
 
 def rebuilding(table: KeyedTable) -> Sequence[Statement]:
     """The index of the primary key, online, and its statistics."""
     index = identifier(f"{table.name}_pkey")
     docs = f"{_DOCS}sql-reindex.html"
-    weak = "SHARE UPDATE EXCLUSIVE: reads and writes go on. It waits for transactions that began before it."
+    weak = f"{_WEAK} It waits for transactions that began before it."
     listed = [
         Statement(
             f"REINDEX INDEX CONCURRENTLY {index}",
@@ -247,45 +253,119 @@ def rebuilding(table: KeyedTable) -> Sequence[Statement]:
     return listed
 
 
-def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
-    """A new key beside the old one, filled in batches; then the two change places in one short transaction."""
-    first, declaration, note = _maker(into)
-    name, docs = identifier(table.name), f"{_DOCS}sql-altertable.html"
+_SAME_KEY = {
+    ("binary16", "uuid"): "encode(NEW.id, 'hex')::uuid",
+    ("char36", "uuid"): "NEW.id::uuid",
+    ("char36-default", "uuid"): "NEW.id::uuid",
+}
+"""By (column, new column): PL/pgSQL for a row's key in the new column's type."""
+
+
+def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:
+    """A new key beside the old one. New rows get it from a default, or from a trigger if it is the old key; old rows in
+    batches. Then the two change places in one short transaction."""
+    functions, declaration, note = _maker(into)
+    name, trigger = identifier(table.name), identifier(f"{table.name}_id_new")
     index, constraint = identifier(f"{table.name}_id_new"), identifier(f"{table.name}_pkey")
-    check = identifier(f"{table.name}_id_new_set")
-    if "IDENTITY" in declaration:
-        note, declaration = f"{note} Fill the new column from a sequence, and make it IDENTITY after the change.", ""
-    weak = "SHARE UPDATE EXCLUSIVE: reads and writes go on."
-    defaults = [(f"ALTER TABLE {name} ALTER COLUMN id_new SET {declaration}", "", docs, _BRIEF)] if declaration else []
-    steps = (
-        (f"ALTER TABLE {name} ADD COLUMN id_new {into.column.sql_type}", note, docs, _BRIEF),
-        *defaults,
-        ("", f"{FILL_OLD_ROWS}; VACUUM between batches: each updated row leaves a dead one. {FILL_CHILDREN}.", "", ""),
-        (
-            f"ALTER TABLE {name} ADD CONSTRAINT {check} CHECK (id_new IS NOT NULL) NOT VALID",
-            "With this check, SET NOT NULL below reads no rows.",
-            docs,
-            _BRIEF,
+    same_key = _SAME_KEY.get((table.column.name, into.column.name))
+    numbers = "IDENTITY" in declaration
+    sequence = identifier(f"{table.name}_id_new_seq")
+    if numbers:  # adding an identity column would write the whole table again
+        literal = sequence.replace("'", "''")
+        declaration = f"DEFAULT nextval('{literal}')"
+    # what new rows get before the change: where the application is to make keys, any that is unique will do
+    meanwhile = declaration or ("DEFAULT gen_random_uuid()" if into.column.name == "uuid" else "")
+    if not (same_key if same_keys else meanwhile):
+        return [UNTESTED]
+    steps = [_altering(table, f"ADD COLUMN id_new {into.column.sql_type}", note)]
+    change = [f"ALTER TABLE {name} ALTER COLUMN id_new SET NOT NULL"]
+    if numbers:
+        sql = f"CREATE SEQUENCE {sequence} OWNED BY {name}.id_new"
+        steps.append(Statement(sql, "Numbers the rows.", True, f"{_DOCS}sql-createsequence.html"))
+    if same_keys:
+        sql = (
+            f"CREATE FUNCTION {trigger}() RETURNS trigger LANGUAGE plpgsql AS\n"
+            f"$$ BEGIN NEW.id_new := {same_key}; RETURN NEW; END $$"
+        )
+        steps.append(Statement(sql, "New rows have their key in both types.", True, f"{_DOCS}plpgsql-trigger.html"))
+        sql = f"CREATE TRIGGER {trigger} BEFORE INSERT ON {name}\n  FOR EACH ROW EXECUTE FUNCTION {trigger}()"
+        locks = "SHARE ROW EXCLUSIVE, for a moment: writes wait."
+        steps.append(Statement(sql, "", True, f"{_DOCS}sql-createtrigger.html", locks))
+        change += [f"DROP TRIGGER {trigger} ON {name}", f"DROP FUNCTION {trigger}()"]
+        if declaration:
+            change.append(f"ALTER TABLE {name} ALTER COLUMN id_new SET {declaration}")
+    else:
+        steps.append(_altering(table, f"ALTER COLUMN id_new SET {meanwhile}", "New rows get both keys."))
+        if not declaration:
+            change.append(f"ALTER TABLE {name} ALTER COLUMN id_new DROP DEFAULT")
+    fill = FILL_SAME_KEYS if same_keys else FILL_NEW_KEYS
+    steps.append(Statement("", f"{fill} VACUUM between batches: each updated row leaves a dead one. {FILL_CHILDREN}"))
+    steps += [_unique_index(table, index, "id_new"), *_checking(table, "id_new"), Statement("", STANDSTILL)]
+    change += [
+        f"ALTER TABLE {name} DROP CONSTRAINT {_check(table, 'id_new')},\n  DROP CONSTRAINT {constraint},\n  "
+        f"ADD CONSTRAINT {constraint} PRIMARY KEY USING INDEX {index}",
+        f"ALTER TABLE {name} ALTER COLUMN id DROP IDENTITY IF EXISTS",
+        f"ALTER TABLE {name} ALTER COLUMN id DROP DEFAULT, ALTER COLUMN id DROP NOT NULL",
+        f"ALTER TABLE {name} RENAME COLUMN id TO id_old",
+        f"ALTER TABLE {name} RENAME COLUMN id_new TO id",
+    ]
+    note = "New rows have no old key. If anybody may still ask for old keys, index the column before this step."
+    later = "NOT VALID makes the foreign key at once; validate it while programs run."
+    steps += [_transaction(change, note), Statement("", f"{AFTER_STANDSTILL} {later}")]
+    return [*functions, *steps]
+
+
+def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
+    """A random UUID that new rows get from a default, and old rows in ranges of the key."""
+    if table.column.form != "int":
+        return [UNTESTED]
+    version_number(table.version)
+    name, make = identifier(table.name), "gen_random_uuid()"
+    fill = Statement(fill_public_ids(name, make), NEXT_RANGES, True, f"{_DOCS}sql-update.html", "Its rows.")
+    return [
+        _altering(table, "ADD COLUMN public_id uuid", PUBLIC_ID),
+        _altering(table, f"ALTER COLUMN public_id SET DEFAULT {make}", "Only new rows get one."),
+        fill,
+        _unique_index(table, identifier(f"{table.name}_public_id"), "public_id"),
+        *_checking(table, "public_id"),
+        _transaction(
+            [
+                f"ALTER TABLE {name} ALTER COLUMN public_id SET NOT NULL",
+                f"ALTER TABLE {name} DROP CONSTRAINT {_check(table, 'public_id')}",
+            ]
         ),
-        (f"ALTER TABLE {name} VALIDATE CONSTRAINT {check}", "Reads the whole table once.", docs, weak),
-        (
-            f"CREATE UNIQUE INDEX CONCURRENTLY {index} ON {name} (id_new)",
-            "Reads the whole table twice. No transaction around it.",
-            f"{_DOCS}sql-createindex.html",
-            weak,
+    ]
+
+
+def _altering(table: KeyedTable, change: str, note: str = "", locks: str = _BRIEF) -> Statement:
+    """The statement ALTER TABLE with this change."""
+    return Statement(f"ALTER TABLE {identifier(table.name)} {change}", note, True, _ALTER_TABLE, locks)
+
+
+def _unique_index(table: KeyedTable, index: str, column: str) -> Statement:
+    """Builds a unique index on a column, online."""
+    sql = f"CREATE UNIQUE INDEX CONCURRENTLY {index} ON {identifier(table.name)} ({column})"
+    note = "Reads the whole table twice. No transaction around it. If it fails, drop the index and run it again."
+    return Statement(sql, note, True, f"{_DOCS}sql-createindex.html", _WEAK)
+
+
+def _check(table: KeyedTable, column: str) -> str:
+    """The name of the constraint by which a column has no NULL."""
+    return identifier(f"{table.name}_{column}_set")
+
+
+def _checking(table: KeyedTable, column: str) -> list[Statement]:
+    """Checks that a column has no NULL, so that SET NOT NULL afterwards reads no rows."""
+    check = _check(table, column)
+    return [
+        _altering(
+            table, f"ADD CONSTRAINT {check}\n  CHECK ({column} IS NOT NULL) NOT VALID", "For SET NOT NULL below."
         ),
-        (
-            f"BEGIN;\nALTER TABLE {name} ALTER COLUMN id_new SET NOT NULL;\n"
-            f"ALTER TABLE {name} DROP CONSTRAINT {constraint}, "
-            f"ADD CONSTRAINT {constraint} PRIMARY KEY USING INDEX {index};\n"
-            f"ALTER TABLE {name} ALTER COLUMN id DROP IDENTITY IF EXISTS;\n"
-            f"ALTER TABLE {name} ALTER COLUMN id DROP DEFAULT, ALTER COLUMN id DROP NOT NULL;\n"
-            f"ALTER TABLE {name} RENAME COLUMN id TO id_old;\nALTER TABLE {name} RENAME COLUMN id_new TO id;\nCOMMIT",
-            "Foreign keys that refer to the old key have to be dropped in the same transaction, and added again as "
-            "NOT VALID on the new one; validate them after it. New rows have no old key. Keep id_old, with an index, "
-            "as long as anybody may ask for one.",
-            docs,
-            "ACCESS EXCLUSIVE, as short as the transaction: nothing is read, because check and index are there.",
-        ),
-    )
-    return [*first, *(Statement(sql, text, bool(sql), page, locks) for sql, text, page, locks in steps)]
+        _altering(table, f"VALIDATE CONSTRAINT {check}", "Reads the whole table once.", _WEAK),
+    ]
+
+
+def _transaction(statements: Sequence[str], note: str = "") -> Statement:
+    """Statements that take effect together."""
+    locks = "ACCESS EXCLUSIVE, as short as the transaction: no row is read."
+    return Statement(";\n".join(["BEGIN", *statements, "COMMIT"]), note, True, _ALTER_TABLE, locks)

@@ -64,6 +64,7 @@ ENGINE = PostgreSQL(
         "local": "servers:LocalServer",
     },
     url_schemes=("postgresql", "postgres"),
+    aliases=("pg",),
     drivers=("psycopg",),
     server_keys=ddl.SERVER_KEYS,
     versions={str(major): major * 10_000 for major in range(13, 19)},

@@ -7,7 +7,7 @@ its pages, else from sizes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,18 +19,25 @@ from keybench.databases.contract.existing import (
     SILENT_SECONDS,
     STATEMENT_SECONDS,
     About,
+    Allow,
+    ColumnHere,
     Form,
     IndexHere,
+    Inspector,
     PagesHere,
     Role,
     SampleHere,
     TableHere,
+    Values,
+    WholeIndex,
     key_roles,
 )
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.ddl import quoted
+from keybench.databases.postgresql import catalogue
 from keybench.databases.postgresql.connection import AdminConnection, require_postgresql
-from keybench.errors import ServerError
+from keybench.errors import ServerError, UsageError
+from keybench.model.column import Column
 
 _LAST: Final = 8  # pages at the end of a table that are always read
 _POINTERS: Final = 291  # rows that a page of 8 KiB holds at most (MaxHeapTuplesPerPage)
@@ -41,66 +48,11 @@ _HEADER, _SPECIAL, _POINTER, _ENTRY = 24, 16, 4, 8
 _KINDS: Final = {"r": "table", "v": "view", "m": "view", "p": "partitioned table", "f": "other"}
 _FORMS: Final[dict[str, Form]] = {
     "uuid": "uuid", "bytea": "bytes", "text": "text", "varchar": "text", "bpchar": "text",
-    "int8": "int", "int4": "int", "int2": "int",
+    "int8": "int", "int4": "int", "int2": "int", "timestamptz": "number", "timestamp": "number", "date": "number",
+    "numeric": "number", "float8": "number", "float4": "number",
 }  # fmt: skip
-
-_SINCE: Final = """
-SELECT to_char(stats_reset AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') FROM pg_stat_database
-WHERE datname = current_database() AND stats_reset IS NOT NULL
-"""
-
-_LIMITS: Final = (
-    "SELECT setting::int FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout') ORDER BY name"
-)
-"""In milliseconds; 0 is none."""
-
-_TABLES: Final = """
-WITH held AS MATERIALIZED (
-  SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation IS NOT NULL AND pid <> pg_backend_pid()
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())),
-locked AS MATERIALIZED (
-  SELECT relation FROM held UNION SELECT indrelid FROM pg_index WHERE indexrelid IN (SELECT relation FROM held)
-  UNION SELECT oid FROM pg_class WHERE reltoastrelid IN (SELECT relation FROM held))
-SELECT n.nspname, c.relname, c.relkind::text, c.oid::bigint, coalesce(pn.nspname || '.' || p.relname, ''),
-       CASE WHEN c.relkind IN ('r', 'm') AND c.oid NOT IN (SELECT relation FROM locked)
-         THEN pg_total_relation_size(c.oid) END,
-       (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))
-         AND has_schema_privilege(n.oid, 'USAGE'), row_security_active(c.oid), c.reltuples::float8, c.relpages,
-       pg_relation_size(CASE WHEN c.relkind IN ('r', 'm') AND c.oid NOT IN (SELECT relation FROM locked) THEN c.oid END)
-         / current_setting('block_size')::bigint,
-       s.n_tup_ins, c.oid IN (SELECT relation FROM locked)
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-LEFT JOIN pg_inherits i ON i.inhrelid = c.oid AND c.relispartition
-LEFT JOIN pg_class p ON p.oid = i.inhparent LEFT JOIN pg_namespace pn ON pn.oid = p.relnamespace
-LEFT JOIN pg_stat_user_tables s ON s.relid = c.oid
-WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
-  AND n.nspname !~ '^pg_(toast|temp)'
-ORDER BY 6 DESC NULLS LAST, 1, 2
-"""
-"""Sizes would wait for the lock of a table that is being altered."""
-
-_INDEXES: Final = """
-SELECT c.relname, i.indexrelid::bigint, i.indisprimary, i.indisunique, i.indpred IS NOT NULL,
-       i.indkey::int2[], i.indnkeyatts, am.amname, c.reloptions,
-       (SELECT array_agg(a.attname ORDER BY k.place) FROM unnest(i.indkey::int2[]) WITH ORDINALITY k (number, place)
-        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number WHERE k.place <= i.indnkeyatts)
-FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am am ON am.oid = c.relam
-WHERE i.indrelid = %s AND i.indisvalid ORDER BY i.indisprimary DESC, i.indisunique DESC, c.relname
-"""
-
-_FOREIGN: Final = """
-SELECT (SELECT array_agg(a.attname ORDER BY k.place) FROM unnest(c.conkey) WITH ORDINALITY k (number, place)
-        JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.number)
-FROM pg_constraint c WHERE c.conrelid = %s AND c.contype = 'f'
-"""
-
-_COLUMNS: Final = """
-SELECT a.attname, b.typname, a.attlen, format_type(a.atttypid, a.atttypmod),
-       has_column_privilege(a.attrelid, a.attnum, 'SELECT')
-FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid JOIN pg_type b
-  ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
-WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped
-"""
+_CASTS: Final = {"text": "{}::text", "int": "{}::int8", "bytes": "{}::bytea", "uuid": "{}::uuid", None: "NULL"}
+_MOMENTS: Final = ("timestamp", "date")  # what the names of types begin with
 
 
 @dataclass(frozen=True)
@@ -126,7 +78,7 @@ class IndexEntries:
     columns: int
 
 
-class PostgresInspector:
+class PostgresInspector(Inspector):
     """One connection, in autocommit; each of its transactions is read-only."""
 
     def __init__(self, address: Address) -> None:
@@ -135,7 +87,7 @@ class PostgresInspector:
         try:
             require_postgresql(str(server.value("SELECT version()")))
             server.rows("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY; SET max_parallel_workers_per_gather = 0")
-            ((lock,), (statement,)) = server.rows(_LIMITS)
+            ((lock,), (statement,)) = server.rows(catalogue.LIMITS)
             self._lock_seconds = min(lock / 1000 or LOCK_SECONDS, LOCK_SECONDS)  # a lower one stays
             self._seconds = min(statement / 1000 or STATEMENT_SECONDS, STATEMENT_SECONDS)
             server.rows(
@@ -144,7 +96,7 @@ class PostgresInspector:
             )
             server.limit(STATEMENT_SECONDS + SILENT_SECONDS)
             self._version = str(server.value("SHOW server_version"))
-            since = server.rows(_SINCE)
+            since = server.rows(catalogue.SINCE)
             self._since = str(since[0][0]) if since else ""
             is_superuser = server.value("SELECT current_setting('is_superuser')") == "on"
             self._pageinspect = server.extension("pageinspect") if is_superuser else ""
@@ -169,13 +121,13 @@ class PostgresInspector:
             f"lock for more than {self._lock_seconds:g} s.",
             f"At most {PAGES + _LAST} pages of each table and {INDEX_PAGES:,} of each index are read.",
         )
-        return About("postgresql", f"PostgreSQL {self._version}", promises, tuple(caveats))
+        return About("postgresql", self._version, f"PostgreSQL {self._version}", promises, tuple(caveats))
 
     def tables(self) -> Sequence[TableHere]:
         """All tables and views, the largest first."""
         tables = []
-        for row in self._server.rows(_TABLES):
-            schema, name, kind, oid, part_of, size, may_read, policy, tuples, pages, blocks, inserted, locked = row
+        for row in self._server.rows(catalogue.TABLES):
+            schema, name, kind, oid, part_of, size, may_read, policy, tuples, pages, blocks, inserted, locked = row[:-1]
             refused = ""
             if kind in {"v", "m"}:
                 refused = "a view has no keys of its own: name its tables."
@@ -188,7 +140,7 @@ class PostgresInspector:
             table = TableHere(
                 schema, name, _KINDS[kind], part_of, bytes=None if size is None else int(size),  # type: ignore[arg-type]
                 inserted=None if inserted is None else int(inserted), since=self._since, refused=refused,
-                rows_from=ROWS_HIDDEN if policy else "",
+                rows_from=ROWS_HIDDEN if policy else "", children=int(row[-1]),
             )  # fmt: skip
             tables.append(table)
             self._heaps[table.full_name] = HeapPages(
@@ -222,10 +174,10 @@ class PostgresInspector:
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
         """Primary keys, unique indexes and foreign keys, by the catalogue."""
         oid = self._heaps[table.full_name].oid
-        columns = {str(row[0]): row for row in self._server.rows(_COLUMNS, oid)}
-        foreign = [tuple(row[0]) for row in self._server.rows(_FOREIGN, oid)]
+        columns = {str(row[0]): row for row in self._server.rows(catalogue.COLUMNS, oid)}
+        foreign = [tuple(row[0]) for row in self._server.rows(catalogue.FOREIGN, oid)]
         indexes, covered = [], set()
-        listed = self._server.rows(_INDEXES, oid)
+        listed = self._server.rows(catalogue.INDEXES, oid)
         for name, number, primary, unique, partial, keys, width, method, options, names in listed:
             if 0 in keys[:width] or not names:
                 continue  # an expression
@@ -246,29 +198,39 @@ class PostgresInspector:
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys from up to `PAGES` pages of the table and its last ones, in order of the rows' places in the table."""
-        # rows as (place, key), 50 pages a query
+        # rows as (place, key's columns …), 50 pages a query
         blocks = _spread(self._heaps[table.full_name].blocks, PAGES)
-        column = _bound(index.columns[0])
-        cast = {"text": "::text", "int": "::int8", "bytes": "::bytea", "uuid": "::uuid"}[str(index.form)]
-        rows: list[tuple[str, object]] = []
+        selected = ", ".join(map(_selected, index.key))
+        present = " AND ".join(f"{_bound(column)} IS NOT NULL" for column in index.columns)
+        rows: list[tuple[object, ...]] = []
         for part in np.array_split(np.array(blocks, np.int64), max(1, len(blocks) // 50)):
             rows += self._server.rows(
-                f"SELECT ctid::text, {column}{cast} FROM {_quoted(table)} "  # noqa: S608 (quoted names)
-                f"WHERE ctid = ANY(%s::tid[]) AND {column} IS NOT NULL",
+                f"SELECT ctid::text, {selected} FROM {_quoted(table)} "  # noqa: S608 (quoted names)
+                f"WHERE ctid = ANY(%s::tid[]) AND {present}",
                 _places(part.tolist()),
             )
         # of too many rows, every nth run of 50: neighbours in a run show who came after whom
         every = max(1, -(-len(rows) // _KEYS))  # rounded up
         rows = [row for i, row in enumerate(rows) if i // 50 % every == 0]
-        places = np.array([ctid.strip("()").split(",") for ctid, _ in rows], np.int64).reshape(-1, 2)
+        places = np.array([str(row[0]).strip("()").split(",") for row in rows], np.int64).reshape(-1, 2)
         at = places[:, 0] * 1000 + places[:, 1]  # page and row as one number: a page has fewer than 1,000 rows
-        values = [value for _, value in rows]
+        # of a large table, each of the last pages stands for itself, and each other one for some pages
+        total = self._heaps[table.full_name].blocks
+        each = 1.0 if len(blocks) == total else total / PAGES
+        first, *others = (_values([row[i] for row in rows], column) for i, column in enumerate(index.key, 1))
+        highest = None
+        if index.name and len(index.key) == 1 and index.key[0].most and not index.note:  # it looks at the index's end
+            at_end = f"{quoted(table.schema)}.{quoted(table.name)}"
+            highest = self._server.value(f"SELECT max({quoted(index.columns[0])}) FROM ONLY {at_end}")  # noqa: S608
         return SampleHere(
-            np.array(values, np.int64) if index.form == "int" else [getattr(each, "bytes", each) for each in values],  # type: ignore[arg-type]
+            [] if first is None else first,
             arrival=at.astype(np.float64),
             arrival_from="position in the table",
             after_the_one_before=np.diff(at, prepend=at[:1] - 2) == 1,  # - 2: the first follows none
+            weights=np.where(places[:, 0] >= total - _LAST, 1.0, each),
             pages_read=len(blocks),
+            others=tuple(others),
+            highest=highest,
         )
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:
@@ -279,7 +241,9 @@ class PostgresInspector:
             return PagesHere(missing="it is no b-tree.")
         entries = self._indexes[table.full_name, index.name]
         total = int(self._server.value("SELECT pg_relation_size(%s::oid)", entries.oid)) // self._server.page_bytes
-        known = PagesHere(bytes=total * self._server.page_bytes, full=float(entries.fill))
+        # only in indexes of several columns, nbtree looks at a new entry's place (nbtsplitloc.c, _bt_afternewitemoff)
+        halves = len(index.key) == 1
+        known = PagesHere(bytes=total * self._server.page_bytes, full=float(entries.fill), halves=halves)
         relation = str(self._server.value("SELECT %s::oid::regclass::text", entries.oid))
         try:
             if self._pageinspect and total > 1:
@@ -337,6 +301,15 @@ class PostgresInspector:
             missing=known.missing or "estimated from its size, the number of rows and the width of an entry.",
         )  # fmt: skip
 
+    def whole(self, table: TableHere, index: IndexHere, column: Column, allow: Allow) -> WholeIndex:
+        """All pages, by pageinspect."""
+        entries = self._indexes[table.full_name, index.name]
+        if entries.columns > 1 or index.note or index.roles == ("foreign key",):
+            raise UsageError("--next knows unique indexes of all rows on one column.")
+        from keybench.databases.postgresql.whole import whole_index  # with the page model
+
+        return whole_index(self._server, self._pageinspect, entries.oid, entries.fill, column, allow)
+
     def close(self) -> None:
         """Closes the connection."""
         self._server.close()
@@ -346,10 +319,32 @@ def _index(
     name: str, key: tuple[str, ...], roles: tuple[Role, ...], columns: dict[str, tuple[object, ...]], note: str
 ) -> IndexHere:
     """An index with these columns, as far as this user may read them."""
-    _, kind, _, sql_type, may_read = columns.get(key[0], ("", "", 0, "", False))
-    if not may_read:
-        note = "; ".join(filter(None, [note, f"this user may not read the column {key[0]}"]))
-    return IndexHere(name, key, roles, str(sql_type), _FORMS.get(str(kind)) if may_read else None, note=note)
+    here = []
+    for column in key:
+        _, kind, width, sql_type, may_read = columns.get(column, ("", "", 0, "", False))
+        form = _FORMS.get(str(kind)) if may_read else None
+        most = (1 << 8 * int(str(width)) - 1) - 1 if form == "int" else None
+        here.append(ColumnHere(column, str(sql_type), form, most=most))
+        if not may_read:
+            note = "; ".join(filter(None, [note, f"this user may not read the column {column}"]))
+    return IndexHere(name, tuple(here), roles, note=note)
+
+
+def _selected(column: ColumnHere) -> str:
+    """The expression that gives a column's values in its form."""
+    name = _bound(column.name)
+    if column.form == "number":
+        return f"extract(epoch FROM {name})::float8" if column.sql_type.startswith(_MOMENTS) else f"{name}::float8"
+    return _CASTS[column.form].format(name)
+
+
+def _values(values: Sequence[Any], column: ColumnHere) -> Values | None:
+    """A column's values, as of `SampleHere`."""
+    if column.form == "number":
+        return np.array(values, np.float64)
+    if column.form == "int":
+        return np.array(values, np.int64)
+    return [getattr(each, "bytes", each) for each in values] if column.form else None
 
 
 def _aligned(widths: Sequence[int]) -> int:

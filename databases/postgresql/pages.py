@@ -29,12 +29,12 @@ from keybench.pagemodels.page_stats import LeafOrder
 from keybench.pagemodels.postgresql.records import entry_key
 
 _SLICE_PAGES = 8192  # pages that are read at once through the server
-_HEADER_BYTES, _LINE_POINTER = 24, 4
+HEADER_BYTES, _LINE_POINTER = 24, 4
 _POINTER = np.dtype([("bits", "<u4")])
-_OFFSET = (1 << 15) - 1  # the bits of a line pointer that say where on the page the entry is
-_LEAF, _DELETED, _META, _HALF_DEAD = 1, 4, 8, 16  # flags in nbtree's data at the end of a page (`_SPECIAL`)
-_SPECIAL = np.dtype([("prev", "<u4"), ("next", "<u4"), ("level", "<u4"), ("flags", "<u2"), ("cycle", "<u2")])
-_HEADER = np.dtype(
+OFFSET = (1 << 15) - 1  # the bits of a line pointer that say where on the page the entry is
+LEAF, DELETED, _META, HALF_DEAD = 1, 4, 8, 16  # flags in nbtree's data at the end of a page (`SPECIAL`)
+SPECIAL = np.dtype([("prev", "<u4"), ("next", "<u4"), ("level", "<u4"), ("flags", "<u2"), ("cycle", "<u2")])
+HEADER = np.dtype(
     [("lsn", "<u8"), ("checksum", "<u2"), ("flags", "<u2"), ("lower", "<u2"), ("upper", "<u2"), ("special", "<u2")]
 )
 
@@ -50,7 +50,7 @@ class IndexSummary:
     nonadjacent: float
 
 
-def _fields(pages: NDArray[np.uint8], kind: np.dtype[np.void], at: int) -> NDArray[np.void]:
+def fields(pages: NDArray[np.uint8], kind: np.dtype[np.void], at: int) -> NDArray[np.void]:
     """The fields of `kind` at byte `at` of each page: (n,)."""
     return np.ascontiguousarray(pages[:, at : at + kind.itemsize]).view(kind).ravel()
 
@@ -61,11 +61,11 @@ def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexSummary:
     Raises ValueError if it is no nbtree.
     """
     head, tail, used, page_bytes = _headers(slices)
-    leaf = used & (tail["flags"] & _LEAF != 0)
+    leaf = used & (tail["flags"] & LEAF != 0)
     number, following = np.flatnonzero(leaf), tail["next"][leaf].astype(np.int64)
     gap = head["upper"][leaf].astype(np.int64) - head["lower"][leaf]
     free = np.where(gap < _LINE_POINTER, 0, gap - _LINE_POINTER)
-    room = len(number) * (page_bytes - _SPECIAL.itemsize - _HEADER_BYTES)
+    room = len(number) * (page_bytes - SPECIAL.itemsize - HEADER_BYTES)
     linked = following != 0
     order = LeafOrder.from_links(number[linked], following[linked], len(number))
     return IndexSummary(
@@ -80,7 +80,7 @@ def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexSummary:
 def in_order(slices: Iterable[NDArray[np.uint8]]) -> PageOrder:
     """The leaves in key order, from slices of all pages. ValueError if this is no nbtree, or they form no chain."""
     head, tail, used, _ = _headers(slices)
-    leaves = _level(head, tail, used & (tail["flags"] & _LEAF != 0))
+    leaves = _level(head, tail, used & (tail["flags"] & LEAF != 0))
     return PageOrder(leaves.numbers, leaves.entries)
 
 
@@ -93,7 +93,7 @@ def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
 
     def with_high_keys(pages: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The pages unchanged; the key in the first entry of each, which is the high key, is added to `highs`."""
-        first = _fields(pages, _POINTER, _HEADER_BYTES)["bits"].astype(np.int64) & _OFFSET
+        first = fields(pages, _POINTER, HEADER_BYTES)["bits"].astype(np.int64) & OFFSET
         at = np.minimum(first + key.start, pages.shape[1] - (key.stop - key.start))  # not every page has entries
         highs.append(np.take_along_axis(pages, at[:, None] + np.arange(key.stop - key.start), axis=1))
         return pages
@@ -101,7 +101,7 @@ def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
     head, tail, used, _ = _headers(map(with_high_keys, slices))
     heights = range(int(tail["level"][used].max()) + 1)
     levels = tuple(_level(head, tail, used & (tail["level"] == height)) for height in heights)
-    free = np.flatnonzero((head["upper"] == 0) | (tail["flags"] & _DELETED != 0))
+    free = np.flatnonzero((head["upper"] == 0) | (tail["flags"] & DELETED != 0))
     return ServerPages(levels, free, len(tail), np.concatenate(highs)[levels[0].numbers[:-1]])
 
 
@@ -115,7 +115,7 @@ def _level(head: NDArray[np.void], tail: NDArray[np.void], on_level: NDArray[np.
         raise ValueError(f"no nbtree index: {len(chain)} of {int(on_level.sum())} pages of a level are in the chain")
     numbers = np.array(chain, np.int64)
     # One line pointer belongs to the high key, which all pages but the rightmost have.
-    pointers = (head["lower"][numbers].astype(np.int64) - _HEADER_BYTES) // _LINE_POINTER
+    pointers = (head["lower"][numbers].astype(np.int64) - HEADER_BYTES) // _LINE_POINTER
     return Level(numbers, pointers - (tail["next"][numbers] != 0))
 
 
@@ -124,12 +124,12 @@ def _headers(slices: Iterable[NDArray[np.uint8]]) -> tuple[NDArray[np.void], NDA
     heads, tails, page_bytes = [], [], 0
     for pages in slices:
         page_bytes = pages.shape[1]
-        heads.append(_fields(pages, _HEADER, 0))
-        tails.append(_fields(pages, _SPECIAL, page_bytes - _SPECIAL.itemsize))
+        heads.append(fields(pages, HEADER, 0))
+        tails.append(fields(pages, SPECIAL, page_bytes - SPECIAL.itemsize))
     if not tails or not tails[0]["flags"][0] & _META:
         raise ValueError("no nbtree index: the first page is not its metapage")
     head, tail = np.concatenate(heads), np.concatenate(tails)
-    used = (head["upper"] > 0) & (tail["flags"] & (_META | _DELETED | _HALF_DEAD) == 0)  # 0: never written
+    used = (head["upper"] > 0) & (tail["flags"] & (_META | DELETED | HALF_DEAD) == 0)  # 0: never written
     return head, tail, used, page_bytes
 
 
@@ -189,12 +189,7 @@ def _chunk_reader(server: AdminConnection, index: int) -> Callable[[int, int], b
     """A function that reads pages of the index through the server, from (the first page, the number of pages)."""
     superuser = server.value("SELECT current_setting('is_superuser') = 'on'")
     if superuser and (schema := server.extension("pageinspect")):
-        relation = server.value("SELECT %s::oid::regclass::text", index)
-        statement = (
-            f"SELECT string_agg({schema}.get_raw_page(%s, b), ''::bytea ORDER BY b) "  # noqa: S608  # from quote_ident
-            "FROM generate_series(%s::int, %s::int) b"
-        )
-        return lambda first, pages: server.binary(statement, relation, first, first + pages - 1)
+        return by_pageinspect(server, schema, index)
     permitted = server.value("SELECT has_function_privilege('pg_read_binary_file(text,bigint,bigint)', 'EXECUTE')")
     if permitted and server.checkpoint():
         return partial(_by_file_function, server, _path(server, index))
@@ -202,6 +197,16 @@ def _chunk_reader(server: AdminConnection, index: int) -> Callable[[int, int], b
         "this user may read neither index pages nor the server's files: "
         "connect as a superuser to have page counts, density and fragmentation."
     )
+
+
+def by_pageinspect(server: AdminConnection, schema: str, index: int) -> Callable[[int, int], bytes]:
+    """A function that reads pages, as of `_chunk_reader`, by pageinspect in that quoted schema."""
+    relation = server.value("SELECT %s::oid::regclass::text", index)
+    statement = (
+        f"SELECT string_agg({schema}.get_raw_page(%s, b), ''::bytea ORDER BY b) "  # noqa: S608  # from quote_ident
+        "FROM generate_series(%s::int, %s::int) b"
+    )
+    return lambda first, pages: server.binary(statement, relation, first, first + pages - 1)
 
 
 def _by_file_function(server: AdminConnection, path: str, first: int, pages: int) -> bytes:

@@ -35,7 +35,6 @@ class CountersProbe(ServerProbe[AdminConnection]):
     cache. Before version 16 it counts pages that it adds to a file as read: the growth of the files is taken off.
     """
 
-    server_wide = True
     supplies: Sequence[Metric] = (
         Metric.PAGES_READ,
         Metric.PAGES_WRITTEN,

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
 
@@ -13,14 +14,14 @@ import numpy as np
 from keybench.databases.contract.roles import Address, Admin, PageOrder, Probe
 from keybench.databases.sqlite.connection import TableFiles, connect, files, page_counts, server_error, settings_of
 from keybench.databases.sqlite.ddl import Statements, check
-from keybench.databases.sqlite.pages import index_pages
+from keybench.databases.sqlite.pages import SqliteFile, all_pages, index_pages
 from keybench.databases.sqlite.probes import LogProbe, PagesProbe, page_order, tree_bytes
 from keybench.databases.sqlite.settings import RECORDED, page_settings
 from keybench.errors import ServerError
 from keybench.model.column import EncodedKeys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import ServerPages
-from keybench.pagemodels.sqlite.records import is_rowid, require_fill
+from keybench.pagemodels.sqlite.records import require_fill
 
 _SLICE_ROWS = 100_000  # keys that are read at once
 _OPTIONS = ("THREADSAFE", "SYSTEM_MALLOC", "DIRECT_OVERFLOW_READ", "SECURE_DELETE", "DEFAULT_AUTOVACUUM", "COMPILER")
@@ -91,8 +92,10 @@ class SqliteAdmin(Admin):
     def index_pages(self, table: Table) -> ServerPages | None:
         """The pages of the key's b-tree, which can always be read."""
         self.settle(table)
-        database, tree = self._files(table.name).database, Statements(table).tree
-        return index_pages(self._connection(table), database, tree, rowid=is_rowid(table))
+        root = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
+        ((number,),) = self._connection(table).execute(root, (Statements(table).tree,)).fetchall()
+        with closing(SqliteFile(self._files(table.name).database)) as file:
+            return index_pages(file, all_pages(file, int(str(number))))
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """All keys in slices of 100,000."""

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from keybench.databases.contract.statements import KeyedTable, Statement
-from keybench.databases.core.ddl import identifier
+from keybench.databases.contract.statements import START, STOP, UNTESTED, KeyedTable, Statement
+from keybench.databases.core.ddl import NEXT_RANGES, PUBLIC_ID, fill_public_ids, identifier
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
@@ -91,12 +91,6 @@ class Statements:
         """The query for all keys of a table that is not the key's b-tree, in its order: of arrival or by date."""
         return f"{self.keys} ORDER BY {'created, key' if self.table.by_date else 'rowid'}"
 
-    @property
-    def rowids(self) -> str:
-        """The query, in order of key, for each row's position in the table: its rowid, or by date its row number."""
-        place = "row_number() OVER (ORDER BY created, key)" if self.table.by_date else "rowid"
-        return f'SELECT {place} FROM "{self.table.name}" ORDER BY key'  # noqa: S608
-
 
 SERVER_KEYS = (
     ServerKeys("server-identity", "the rowid: one more than the largest", "integer", "rfc", "", replica=CONTROL),
@@ -136,8 +130,7 @@ def _create(table: KeyedTable, name: str) -> Statement:
             "The application makes the keys: SQLite has no function for them. WITHOUT ROWID, rows lie in the order of "
             "the key, and there is no second tree."
         )
-    page = "lang_createtable" if integer else "withoutrowid"
-    return Statement(sql, note, confirmed=True, source=f"{_DOCS}{page}.html")
+    return _locking(sql, note, "lang_createtable" if integer else "withoutrowid", locks="")
 
 
 def creating(table: KeyedTable) -> Sequence[Statement]:
@@ -158,26 +151,51 @@ def rebuilding(table: KeyedTable) -> Sequence[Statement]:
     note = "Writes the whole file again, every table with full pages. Needs room for a second file until it ends."
     if layout(table.layout).order == "none":
         note += " Where random keys stay, full pages split soon after it."
-    locks = "Writers wait until it ends; readers go on in WAL mode."
-    return [Statement("VACUUM", note, confirmed=True, source=f"{_DOCS}lang_vacuum.html", locks=locks)]
+    return [_locking("VACUUM", note, "lang_vacuum", "Writers wait until it ends; readers go on in WAL mode.")]
 
 
-def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
-    """A new table, filled by the application, which takes the old one's place."""
+def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:
+    """A new table, filled by the application, which takes the old one's place. Nothing writes meanwhile."""
     _checked(table.version)
     name, new, old = (identifier(table.name + ending) for ending in ("", "_new", "_old"))
+    stop = (
+        f"{STOP}, until the last step: rows that come meanwhile would be lost. If anything fails before the tables "
+        "change names, drop the new ones; the old ones are as they were."
+    )
+    fill = (
+        f"Read the rows of {name} in the order of their creation, and insert each with "
+        f"{'its own key in the new type' if same_keys else 'a new key'} into {new}, in transactions of some thousands. "
+        f"Do the same for every child table; its new one refers to {new}."
+    )
+    rename = f"BEGIN IMMEDIATE;\nALTER TABLE {name} RENAME TO {old};\nALTER TABLE {new} RENAME TO {name};\nCOMMIT"
+    start = f"Let the new child tables take the place of the old ones. {START} that knows the new keys. Drop later."
     return [
+        Statement("", stop),
         _create(into, f"{table.name}_new"),
-        Statement(
-            "",
-            f"Read the rows of {name} in the order of their creation, and insert each with a new key into {new}, in "
-            "transactions of some thousands. Do the same for every child table.",
-        ),
-        Statement(
-            f"BEGIN IMMEDIATE;\nALTER TABLE {name} RENAME TO {old};\nALTER TABLE {new} RENAME TO {name};\nCOMMIT",
-            "Together with the application that knows the new keys. Drop the old table later.",
-            confirmed=True,
-            source=f"{_DOCS}lang_altertable.html",
-            locks="Writers wait for a moment.",
-        ),
+        Statement("", fill),
+        _locking(rename, "References of child tables follow the names.", "lang_altertable"),
+        Statement("", start),
     ]
+
+
+def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
+    """Sixteen random bytes that new rows get from a trigger, and old rows in ranges of the key."""
+    _checked(table.version)
+    if table.column.form != "int":
+        return [UNTESTED]
+    name, made = identifier(table.name), identifier(f"{table.name}_public_id")
+    make = f"UPDATE {name} SET public_id = randomblob(16) WHERE id = NEW.id"  # noqa: S608
+    trigger = f"CREATE TRIGGER {made} AFTER INSERT ON {name}\nWHEN NEW.public_id IS NULL BEGIN\n  {make};\nEND"
+    why = "SQLite adds no column with such a default. The trigger makes ids for programs that send none."
+    long = "Writers wait until it ends."
+    return [
+        _locking(f"ALTER TABLE {name} ADD COLUMN public_id BLOB", PUBLIC_ID, "lang_altertable"),
+        _locking(trigger, why, "lang_createtrigger"),
+        _locking(fill_public_ids(name, "randomblob(16)"), NEXT_RANGES, "lang_update", long),
+        _locking(f"CREATE UNIQUE INDEX {made} ON {name} (public_id)", "", "lang_createindex", long),
+    ]
+
+
+def _locking(sql: str, note: str, page: str, locks: str = "Writers wait for a moment.") -> Statement:
+    """A statement that the tests run; `page` is that of SQLite's documentation."""
+    return Statement(sql, note, confirmed=True, source=f"{_DOCS}{page}.html", locks=locks)

@@ -6,7 +6,7 @@ shared memory beside it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,16 +21,22 @@ from keybench.databases.contract.existing import (
     LOCK_SECONDS,
     PAGES,
     About,
+    Allow,
+    ColumnHere,
     Form,
     IndexHere,
+    Inspector,
     PagesHere,
     SampleHere,
     TableHere,
+    Values,
+    WholeIndex,
     first_row_and_columns,
     key_roles,
 )
 from keybench.databases.sqlite.pages import LEAF_HEADER, Page, SampledTree, SqliteFile, Value, sampled_tree
-from keybench.errors import EnvironmentMissing, ServerError
+from keybench.errors import EnvironmentMissing, ServerError, UsageError
+from keybench.model.column import Column
 from keybench.model.url import shown
 from keybench.pagemodels.sqlite import records
 
@@ -38,6 +44,7 @@ _NOT_STORED: Final = 2  # in the column `hidden` of table_xinfo: a generated col
 _FEW: Final = 30  # leaves of a table that are read to know about how large it is
 _KEYS, _PER_LEAF = 8_000, 100
 """Keys that are taken at most: of all leaves of a table without rowids, and of one leaf of a table with them."""
+_KINDS: Final[dict[Form, type]] = {"bytes": bytes, "text": str, "int": int}
 _WAL: Final = 2  # byte 18 of a file in WAL mode
 
 
@@ -51,6 +58,8 @@ class Shape:
     """In the order of its records."""
     alias: str
     """The column that is the rowid; empty if there is none."""
+    types: Mapping[str, str]
+    """What each column declares as its type."""
 
 
 @contextmanager
@@ -74,7 +83,15 @@ def read_only(path: Path) -> apsw.Connection:
     return connection
 
 
-class SqliteInspector:
+def _column_of(rows: Sequence[tuple[Value, ...]], place: int, column: ColumnHere) -> Values | None:
+    """A column's values, as of `SampleHere`."""
+    values = [row[place] for row in rows]
+    if column.form == "int":
+        return np.array(values, np.int64)
+    return values if column.form else None  # type: ignore[return-value]
+
+
+class SqliteInspector(Inspector):
     """One file."""
 
     def __init__(self, path: Path) -> None:
@@ -105,6 +122,7 @@ class SqliteInspector:
         """The file, opened for reading alone."""
         return About(
             "sqlite",
+            apsw.sqlite_lib_version(),
             f"SQLite {apsw.sqlite_lib_version()}, {self._path.name}",
             (
                 "The file is opened for reading alone (mode=ro, PRAGMA query_only), in one transaction.",
@@ -117,6 +135,13 @@ class SqliteInspector:
     def tables(self) -> Sequence[TableHere]:
         """All tables and views, the largest first."""
         tables = []
+        children = {
+            str(name): int(str(count))
+            for name, count in self._rows(
+                'SELECT f."table", count(*) FROM sqlite_schema m, pragma_foreign_key_list(m.name) f '
+                "WHERE m.type = 'table' AND f.seq = 0 GROUP BY 1"
+            )
+        }
         for name, (kind, _, root, _) in self._schema.items():
             if name.startswith("sqlite_") or kind == "index":
                 continue
@@ -128,7 +153,8 @@ class SqliteInspector:
                 try:
                     with _damage():
                         tree = sampled_tree(self._file, root, _FEW, np.random.default_rng(root))
-                    tables.append(TableHere("", name, bytes=round(tree.total * self._file.page_bytes)))
+                    size = round(tree.total * self._file.page_bytes)
+                    tables.append(TableHere("", name, bytes=size, children=children.get(name, 0)))
                 except ServerError as error:
                     tables.append(TableHere("", name, refused=str(error)))
         return sorted(tables, key=lambda one: -(one.bytes or 0))
@@ -154,16 +180,12 @@ class SqliteInspector:
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
         """The primary key, unique indexes and foreign keys, as SQLite's pragmas list them."""
         name, shape = table.name, self._shape(table.name)
-        types = {
-            str(column): str(declared or "")
-            for _, column, declared, *_ in self._rows("SELECT * FROM pragma_table_info(?)", name)
-        }
         foreign = first_row_and_columns(self._rows("SELECT * FROM pragma_foreign_key_list(?)", name), name=0, column=3)
         keys = [columns for _, columns in foreign.values()]
         indexes: list[IndexHere] = []
         if shape.alias:
             roles = key_roles((shape.alias,), keys, primary=True, unique=True)
-            indexes.append(IndexHere(name, (shape.alias,), roles, types[shape.alias], "int", is_table=True))
+            indexes.append(IndexHere(name, self._key(shape, (shape.alias,)), roles, is_table=True))
         covered = {shape.alias}
         for _, index, unique, origin, partial in self._rows("SELECT * FROM pragma_index_list(?)", name):
             columns = tuple(
@@ -174,27 +196,24 @@ class SqliteInspector:
                 continue
             covered.add(columns[0])
             is_table = origin == "pk" and not shape.rowids
-            indexes.append(
-                IndexHere(
-                    name=name if is_table else str(index), columns=columns, roles=of_index,
-                    sql_type=types.get(columns[0], ""), form=self._form(shape, columns[0]),
-                    is_table=is_table, note="a partial index" if partial else "",
-                )
-            )  # fmt: skip
-        for columns in keys:
-            if columns[0] not in covered:
-                form = self._form(shape, columns[0])
-                indexes.append(IndexHere("", columns, ("foreign key",), types.get(columns[0], ""), form))
-        return indexes
+            name_of_tree = name if is_table else str(index)
+            note = "a partial index" if partial else ""
+            indexes.append(IndexHere(name_of_tree, self._key(shape, columns), of_index, is_table=is_table, note=note))
+        uncovered = [columns for columns in keys if columns[0] not in covered]
+        return indexes + [IndexHere("", self._key(shape, columns), ("foreign key",)) for columns in uncovered]
 
-    def _form(self, shape: Shape, column: str) -> Form | None:
-        """The form of the first keys in the table, by their types: what SQLite's columns declare binds nobody. None if
-        there are none, or of several types."""
-        values = [value for _, value in self._values(self._tree(shape.root).leaves[:5], shape, column, 50)]
-        kinds = {type(value) for value in values}
-        if len(kinds) != 1:
-            return None
-        return {bytes: "bytes", str: "text", int: "int"}.get(kinds.pop())  # type: ignore[return-value]
+    def _key(self, shape: Shape, columns: Sequence[str]) -> tuple[ColumnHere, ...]:
+        """These columns with the form of their first keys, by their types: what SQLite's columns declare binds nobody.
+        No form if there are no keys, or of several types."""
+        first = [values for _, values in self._values(self._tree(shape.root).leaves[:5], shape, columns, 50)]
+        forms: dict[type, Form] = {kind: form for form, kind in _KINDS.items()}
+        here = []
+        for i, column in enumerate(columns):
+            kinds = {type(values[i]) for values in first}
+            form = forms.get(kinds.pop()) if len(kinds) == 1 else None
+            most = (1 << 63) - 1 if form == "int" else None
+            here.append(ColumnHere(column, shape.types[column], form, most=most))
+        return tuple(here)
 
     @_damage()
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
@@ -202,35 +221,39 @@ class SqliteInspector:
 
         Neighbours in order of the key have the same leading bits.
         """
-        shape, kind = self._shape(table.name), {"bytes": bytes, "text": str, "int": int}[str(index.form)]
+        shape = self._shape(table.name)
+        kinds = [_KINDS[column.form] if column.form else object for column in index.key]
         tree = self._tree(shape.root)
         leaves, weights = tree.leaves, tree.weights
         most_of_leaf = _PER_LEAF if shape.rowids else max(1, _KEYS // max(1, len(leaves)))
         if len(leaves) > PAGES and shape.rowids:
-            chosen = np.linspace(0, len(leaves) - 1, PAGES).astype(int)
-            leaves = tuple(leaves[place] for place in chosen)
-            weights = tuple(weights[place] for place in chosen)
+            spread = np.linspace(0, len(leaves) - 1, PAGES).astype(int)
+            leaves = tuple(leaves[place] for place in spread)
+            weights = tuple(weights[place] for place in spread)
         rowids: list[int] = []
-        values: list[Value] = []
+        values: list[tuple[Value, ...]] = []
         rows_for_key: list[float] = []  # how many rows of the table each key stands for
         for leaf, weight in zip(leaves, weights, strict=True):
-            found = self._values([leaf], shape, index.columns[0], most_of_leaf)
-            rows_here = [row for row in found if isinstance(row[1], kind)]  # a column may hold values of any type
+            found = self._values([leaf], shape, index.columns, most_of_leaf)
+            # a column may hold values of any type
+            rows_here = [row for row in found if all(map(isinstance, row[1], kinds))]
             rowids += [rowid for rowid, _ in rows_here]
             values += [value for _, value in rows_here]
             rows_for_key += [weight * len(leaf.cells) / max(1, len(rows_here))] * len(rows_here)
         rowids_show_arrival = shape.rowids and index.columns[0] != shape.alias
         order = np.argsort(rowids, kind="stable") if shape.rowids else np.arange(len(rowids))
         sorted_rowids = np.array(rowids, np.int64)[order]
-        chosen_values = [values[place] for place in order]
+        chosen = [values[place] for place in order]
+        first, *others = (_column_of(chosen, i, column) for i, column in enumerate(index.key))
         return SampleHere(
-            np.array(chosen_values, np.int64) if index.form == "int" else chosen_values,
+            [] if first is None else first,
             arrival=sorted_rowids.astype(np.float64) if rowids_show_arrival else None,
             arrival_from="rowid" if rowids_show_arrival else "",
             # the first rowid follows none: the one before it is made up, at a distance of 2
             after_the_one_before=np.diff(sorted_rowids, prepend=sorted_rowids[:1] - 2) == 1 if shape.rowids else None,
             weights=np.array(rows_for_key)[order],
             pages_read=len(leaves),
+            others=tuple(others),
         )
 
     @_damage()
@@ -238,9 +261,8 @@ class SqliteInspector:
         """How full the leaves of the index's b-tree are, from all of them or a weighted sample."""
         if not index.name:
             return PagesHere(missing="no index begins with this foreign key.")
-        root = self._shape(table.name).root if index.is_table else self._schema[index.name][2]
         before = self._file.pages_read
-        tree = self._tree(root)
+        tree = self._tree(self._root(table, index))
         room = self._file.usable - LEAF_HEADER
         used = np.array([100 * (1 - page.free() / room) for page in tree.leaves])
         weights = np.array(tree.weights)  # how many leaves of the tree each one stands for
@@ -257,12 +279,33 @@ class SqliteInspector:
             pages_read=max(self._file.pages_read - before, len(tree.leaves)),
         )
 
-    def _values(self, leaves: Sequence[Page], shape: Shape, column: str, most: int) -> Iterator[tuple[int, Value]]:
-        """(rowid, value) of up to `most` rows of each leaf; rows without the value are left out.
+    @_damage()
+    def whole(self, table: TableHere, index: IndexHere, column: Column, allow: Allow) -> WholeIndex:
+        """All pages of the index's b-tree."""
+        if len(index.key) > 1 or index.note or not index.name:
+            raise UsageError("--next knows unique indexes of all rows on one column.")
+        root, beside = self._root(table, index), None
+        allow(round(self._tree(root).total * self._file.page_bytes), "each page of the index is read from the file.")
+        if not index.is_table:
+            name = table.name.replace('"', '""')
+            ((highest,),) = self._rows(f'SELECT max(_rowid_) FROM "{name}"')  # noqa: S608 (quoted)
+            beside = int(str(highest or 0))
+        from keybench.databases.sqlite.whole import whole_tree  # with the page model
+
+        return whole_tree(self._file, root, column, beside)
+
+    def _root(self, table: TableHere, index: IndexHere) -> int:
+        """The root page of the index's b-tree."""
+        return self._shape(table.name).root if index.is_table else self._schema[index.name][2]
+
+    def _values(
+        self, leaves: Sequence[Page], shape: Shape, columns: Sequence[str], most: int
+    ) -> Iterator[tuple[int, tuple[Value, ...]]]:
+        """(rowid, values of these columns) of up to `most` rows of each leaf; rows without the first are left out.
 
         They are consecutive where the table has rowids, else evenly spread.
         """
-        place = shape.columns.index(column)
+        places = [None if column == shape.alias else shape.columns.index(column) for column in columns]
         for leaf in leaves:
             step = 1 if shape.rowids else max(1, len(leaf.cells) // most)
             for number, (rowid, _, values) in enumerate(leaf.rows(self._file.usable)):
@@ -270,10 +313,11 @@ class SqliteInspector:
                     break
                 if number % step:
                     continue
-                if column == shape.alias:
-                    yield rowid, rowid
-                elif place < len(values) and values[place] is not None:
-                    yield rowid, values[place]
+                key = tuple(
+                    rowid if place is None else values[place] if place < len(values) else None for place in places
+                )
+                if key[0] is not None:
+                    yield rowid, key
 
     def _tree(self, root: int) -> SampledTree:
         """The leaves of the b-tree with that root page, read once."""
@@ -289,13 +333,14 @@ class SqliteInspector:
             for _, column, declared, _, _, key, hidden in self._rows("SELECT * FROM pragma_table_xinfo(?)", name)
             if hidden != _NOT_STORED
         ]
+        types = {column: declared for column, declared, _ in columns}
         primary = [column for _, column in sorted((key, column) for column, _, key in columns if key)]
         if re.search(r"\bWITHOUT\s+ROWID\b[^)]*$", sql, re.IGNORECASE):
             others = [column for column, _, key in columns if not key]
-            return Shape(root, rowids=False, columns=(*primary, *others), alias="")
+            return Shape(root, rowids=False, columns=(*primary, *others), alias="", types=types)
         integers = {column for column, declared, _ in columns if declared.upper() == "INTEGER"}
         alias = primary[0] if len(primary) == 1 and primary[0] in integers else ""
-        return Shape(root, rowids=True, columns=tuple(column for column, _, _ in columns), alias=alias)
+        return Shape(root, rowids=True, columns=tuple(types), alias=alias, types=types)
 
     def _rows(self, statement: str, *values: str) -> list[tuple[object, ...]]:
         """The rows of a query; ServerError if SQLite refuses it."""

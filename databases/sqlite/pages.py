@@ -7,12 +7,10 @@ give what is on their page.
 
 import io
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +19,7 @@ from keybench.pagemodels.contract import Level, ServerPages
 _TABLE_BRANCH, _INDEX_BRANCH, _TABLE_LEAF, _INDEX_LEAF = 5, 2, 13, 10
 _BRANCHES: Final = (_TABLE_BRANCH, _INDEX_BRANCH)
 _FILE_HEADER, LEAF_HEADER, _BRANCH_HEADER = 100, 8, 12
+_CHILD = 4  # bytes of a child's number, with which the cells of branch pages begin
 _FREE_BLOCK, _CELL_COUNT, _CONTENT, _FRAGMENTS, _LAST_CHILD = 1, 3, 5, 7, 8
 """Offsets in a page's header: the first free block, the number of cells, where their content begins,
 the bytes in gaps too small for a free block, and on branch pages the last child."""
@@ -86,9 +85,10 @@ class Page:
         return total
 
     def rows(self, usable: int) -> Iterator[tuple[int, int, list[Value]]]:
-        """(rowid, bytes of the record, its first values) of each cell of a leaf; the rowid is 0 in indexes."""
+        """(rowid, bytes of the record, its first values) of each cell of a leaf, or of any page of an index, where the
+        rowid is 0."""
         for cell in self.cells:
-            length, begin = read_varint(self.data, cell)
+            length, begin = read_varint(self.data, cell if self.is_leaf else cell + _CHILD)
             rowid = 0
             if self.of_rowids:
                 rowid, begin = read_varint(self.data, begin)
@@ -288,28 +288,29 @@ def _descend(file: SqliteFile, level: list[Page], most: int, rng: np.random.Gene
     return SampledTree(tuple(leaves), tuple(weights), total=total, backward=backward, whole=False)
 
 
-_FIRST_TRUNK = 32  # where the file's header has the first trunk page of the list of free pages
+_PAGES_OF_FILE, _FIRST_TRUNK = 28, 32
+"""Where the file's header has its size in pages, and the first trunk page of the list of free pages."""
 
 
-def index_pages(connection: apsw.Connection, database: Path, name: str, *, rowid: bool) -> ServerPages:
-    """The pages of a b-tree by level, from dbstat. The WAL has to be empty.
+def all_pages(file: SqliteFile, root: int) -> list[list[Page]]:
+    """The pages of a b-tree by level, each in key order, leaves first. ValueError where they form no b-tree."""
+    levels = [[file.page(root)]]
+    while not levels[0][0].is_leaf:
+        if len(levels) > _DEEPEST:
+            raise ValueError(_NO_TREE)
+        levels.insert(0, [file.page(number) for page in levels[0] for number in page.children])
+    return levels
 
-    A page's path names its place below each page above it, so that pages of one depth have as many parts. `rowid`:
-    whether it is a rowid table, whose dividers are no rows.
-    """
-    rows = connection.execute(
-        "SELECT path, pageno, ncell FROM dbstat WHERE name = ? AND pagetype <> 'overflow' ORDER BY path", (name,)
-    ).fetchall()
-    depths = np.array([str(path).count("/") for path, _, _ in rows])
-    numbers, cells = np.array([row[1:] for row in rows], np.int64).T
+
+def index_pages(file: SqliteFile, levels: Sequence[Sequence[Page]]) -> ServerPages:
+    """The b-tree of these levels, for the page model."""
     # A page has a child more than cells, but for leaves.
-    levels = [
-        Level(numbers[depths == depth], cells[depths == depth] + (depth < depths.max()))
-        for depth in range(int(depths.max()), 0, -1)
-    ]
-    with closing(SqliteFile(database)) as file:
-        pages = ServerPages(tuple(levels), free_pages(file), int(connection.pragma("page_count")) + 1)
-        return replace(pages, borders=_borders(file, pages.levels)) if rowid else pages
+    counts = [[len(page.cells) + (not page.is_leaf) for page in pages] for pages in levels]
+    numbers = [[page.number for page in pages] for pages in levels]
+    of_levels = tuple(Level(np.array(number), np.array(count)) for number, count in zip(numbers, counts, strict=True))
+    last_page = _number(file.page(1).data, _PAGES_OF_FILE, 4)
+    pages = ServerPages(of_levels, free_pages(file), last_page + 1)
+    return replace(pages, borders=_borders(file, pages.levels)) if levels[0][0].of_rowids else pages
 
 
 def _borders(file: SqliteFile, levels: Sequence[Level]) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ import apsw
 import numpy as np
 
 from keybench.databases.contract.roles import PageOrder, Probe
-from keybench.databases.core.probes import NO_HEAP, NO_ORDER, PAGE_STRUCTURE, SIZES, measured
+from keybench.databases.core.probes import PAGE_STRUCTURE, SIZES, measured
 from keybench.databases.sqlite.connection import TableFiles
 from keybench.databases.sqlite.ddl import Statements
 from keybench.databases.sqlite.pages import FRAME_HEADER, LEAF_HEADER
@@ -20,12 +20,12 @@ Open = Callable[[Table], apsw.Connection]
 
 
 class PagesProbe(Probe):
-    """Pages of the key's b-tree, sizes, and the row order of a table that is not that b-tree.
+    """Pages of the key's b-tree, and sizes.
 
     Path order in dbstat is the order of a depth-first walk, which is key order for the leaves.
     """
 
-    supplies: Sequence[Metric] = (*PAGE_STRUCTURE, *SIZES, Metric.HEAP_CORRELATION)
+    supplies: Sequence[Metric] = (*PAGE_STRUCTURE, *SIZES)
 
     def __init__(self, connection: Open) -> None:
         self._connection = connection
@@ -46,7 +46,6 @@ class PagesProbe(Probe):
         yield from measured(PAGE_STRUCTURE, (len(numbers), branches, density, order.back_links, order.nonadjacent))
         sizes = tree_bytes(connection, sql.tree), sum(tree_bytes(connection, name) for name in sql.trees)
         yield from measured(SIZES, sizes)
-        yield from _heap_order(connection, sql)
 
 
 class LogProbe(Probe):
@@ -99,13 +98,3 @@ def page_order(connection: apsw.Connection, name: str) -> PageOrder:
 def tree_bytes(connection: apsw.Connection, name: str) -> int:
     """Bytes of all pages of one b-tree, including overflow pages."""
     return int(connection.execute("SELECT sum(pgsize) FROM dbstat WHERE name = ?", (name,)).get)
-
-
-def _heap_order(connection: apsw.Connection, sql: Statements) -> Iterable[Reading]:
-    """How well the order of rows matches the order of keys; absent if the table is the key's b-tree."""
-    if sql.table.key == "clustered":
-        return Reading.absent([Metric.HEAP_CORRELATION], NO_HEAP)
-    rowids = np.array(connection.execute(sql.rowids).fetchall(), np.int64).ravel()
-    if len(rowids) < 2:
-        return Reading.absent([Metric.HEAP_CORRELATION], NO_ORDER)
-    return measured([Metric.HEAP_CORRELATION], [np.corrcoef(np.arange(len(rowids)), rowids)[0, 1]])

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from keybench.errors import UsageError, unknown_name
 from keybench.generators.core.clock import Clock
 from keybench.generators.core.description import Description
 from keybench.generators.core.entropy import Entropy
+from keybench.generators.core.key_file import keys_of_file
 from keybench.generators.core.process import Process
 from keybench.model import byteorder
 from keybench.model.byteorder import FixedBits
@@ -173,8 +174,71 @@ def layouts() -> Mapping[str, Layout]:
 
 
 def layout(name: str) -> Layout:
-    """The layout with this name or alias; UsageError with close matches if there is none."""
+    """The layout with this name or alias, or `file:PATH` for the keys of a file. UsageError with close matches if there
+    is none."""
+    if name.startswith(FILE):
+        return _layout_of_file(name)
     try:
         return layouts()[name]
     except KeyError:
+        refuse_former_name(name)
         raise unknown_name("layout", name, {known.name for known in layouts().values()}) from None
+
+
+def refuse_former_name(name: str) -> None:
+    """UsageError for a name of MassTransit's NewId that people take for SQL Server's NEWID()."""
+    if f"masstransit-{name}" in layouts():
+        raise UsageError(
+            f"layout {name}: MassTransit's NewId is called masstransit-{name} now, and SQL Server's NEWID() is "
+            "server-newid: name one of them."
+        )
+
+
+FILE: Final = "file:"
+"""What the name of a layout begins with whose keys are those of a file."""
+
+
+@dataclass(frozen=True)
+class KeysOfFile(Layout):
+    """The keys of a file: row n of the plan has the key of line n."""
+
+    reads_clock = "never"
+    keys: Keys = field(kw_only=True, compare=False, repr=False)
+
+    def shared_bits(self) -> FixedBits:
+        """The bits that all keys have in common."""
+        if self.kind not in ("uuid", "int"):
+            return super().shared_bits()
+        data: Bytes = self.keys.data.astype(">i8" if self.kind == "int" else "u1").view(np.uint8)
+        bits = np.unpackbits(data.reshape(len(self.keys), -1), axis=1)
+        return (bits == bits[0]).all(axis=0), bits[0]
+
+    def stream(self, process: Process, clock: Clock, entropy: Entropy, *, guids: GuidProvider | None = None) -> Stream:  # noqa: ARG002
+        """The keys of the rows that the process writes."""
+        return _FileStream(self.keys, process)
+
+
+class _FileStream(Stream):
+    def __init__(self, keys: Keys, process: Process) -> None:
+        self._keys, self._process, self._taken = keys, process, 0
+
+    def take(self, n: int) -> Keys:
+        """The keys of the next n rows; UsageError where the file has no more."""
+        numbers = self._process.row_numbers(self._taken, n)
+        if n and (last := int(numbers.max())) > len(self._keys):
+            raise UsageError(
+                f"the file has {len(self._keys):,} keys, and row {last:,} needs one too: give fewer --rows."
+            )
+        self._taken += n
+        return self._keys[numbers - 1]
+
+
+@cache
+def _layout_of_file(name: str) -> KeysOfFile:
+    """The layout of a file's keys, read once in each process. UsageError for a file that cannot be one."""
+    keys = keys_of_file(name.removeprefix(FILE))
+    width = 64 if keys.kind == "int" else keys.data.shape[1] * (1 if keys.kind == "text" else 8)
+    about = Description(f"K{width}", {"K": "as in the file"})
+    return KeysOfFile(
+        name, "keys of a file, in its order", "a file", order="none", kind=keys.kind, keys=keys, description=about
+    )

@@ -30,8 +30,6 @@ class Process:
     boot: int = 0
     """How often its machine has been started again, for layouts that count the starts."""
     planned: NDArray[np.int64] | None = None
-    row_shards: NDArray[np.int64] | None = None
-    """(rows,): the shard key of each of its rows, in its order; without it, all rows have `shard`."""
 
     @staticmethod
     def current() -> Process:

@@ -42,8 +42,6 @@ class Definition:
     """Whether a trial without a server gives it as absent, with the reason."""
     some_engines: bool = False
     """Whether engines and writers that do not have it may leave it out without a reason."""
-    shards: Literal["sum", "mean", "none"] = "sum"
-    """How the values of several tables are combined. A mean is weighted by leaf pages."""
 
     @property
     def is_time(self) -> bool:

@@ -56,8 +56,6 @@ class LoadPath:
     """Recorded among the server's settings."""
     label: str = ""
     """Added to the title of a group of results."""
-    latency_note: str = ""
-    """Added to the picture of latencies."""
 
     no_prediction: str = ""
     no_position: str = ""
@@ -103,7 +101,6 @@ BULK: Final = LoadPath(
     warning="Rows were loaded in bulk, which sorts: splits are not those of rows in order of arrival.",
     environment={"load_path": "bulk, sorted by the server"},
     label="; loaded in bulk, which sorts: splits are not those of rows in order of arrival",
-    latency_note="Transactions are bulk calls.",
     no_prediction=(
         "No prediction: rows were loaded in bulk, which the server sorts, and a page model inserts row by row."
     ),

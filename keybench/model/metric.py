@@ -57,19 +57,16 @@ class Metric(Declared):
     LEAF_DENSITY = "leaf_density", definition.pages(
         "Leaf density", "%", "higher",
         "Used share of the leaf pages' item space, as the engine defines it.",
-        shards="mean",
     )
     LEAF_FRAGMENTATION = "leaf_fragmentation", definition.pages(
         "Leaf fragmentation", "%", "lower",
         "Share of leaf pages whose successor in key order lies at a lower page number. Random keys tend to 50 %. "
         "Half-empty pages in perfect order do not show here: read it next to density.",
-        shards="mean",
     )
     LEAF_NONADJACENT = "leaf_nonadjacent", definition.pages(
         "Leaf pages not adjacent", "%", "lower",
         "Share of links between successive leaf pages that do not go to the next page number. This is what SQL "
         "Server calls fragmentation, where the next page is the next one that was allocated to the index.",
-        shards="mean",
     )
     APPENDS = "appends", definition.splits(
         "Appends", "splits", "neither",
@@ -187,11 +184,6 @@ class Metric(Declared):
         "Transactions that meet on a leaf", "% of transactions", "lower",
         "Share of transactions that insert into a leaf where one of the n − 1 transactions before it inserts, in "
         "planned order, with n writers: leaves of the finished index, by the page model.",
-    )
-    HEAP_CORRELATION = "heap_correlation", definition.pages(
-        "Heap order", "−1 … 1", "neither",
-        "Correlation of a row's place in the table's heap with its key's rank: 1 where the table lies in key order.",
-        exact=False, of_index=False, shards="none",
     )
     POINT_UNIFORM_US = "point_uniform_us", definition.afterwards(
         "Point look-up, any key", "µs", "lower",

@@ -97,12 +97,8 @@ class Log:
 
     bytes: Counts
     """All bytes, images included."""
-    images: Counts | None
+    images: Counts | None = None
     """Whole pages in the log; None where the engine writes no such beside records of rows."""
-    image_bytes: Counts | None
-    """Bytes of the images, as `Metric.LOG_PAGE_IMAGE_BYTES` counts them."""
-    checkpoints: Counts
-    """Checkpoints that began."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,5 @@
-"""One plain cache behind the page models of all engines but PostgreSQL: the pages used last stay (LRU).
+"""One plain cache behind the page models of all engines: the pages used last stay (LRU), or with PostgreSQL those used
+most often.
 
 A model lists the pages that its rows touch, in order, as an array of touches: int32 (touches, 4). The cache counts the
 pages that are read, the changed pages that leave it, and the pages that a log of whole pages takes (SQLite).
@@ -27,23 +28,25 @@ LOOKED_AT, CHANGED, NEW = range(3)
 """Uses of a page. A new page is changed too, and is not read."""
 
 READ, LEFT, LOGGED, COPIED = range(4)
-"""What is counted. READ: pages read. LEFT: changed pages that left the cache. LOGGED: pages that go to a log of whole
-pages: each page that a transaction changes, once more if it left the cache in between. COPIED: different pages of that
-log that a checkpoint copies to the file."""
+"""What is counted. READ: pages read. LEFT: changed pages that left the cache, or were written in it (`LruCache.write`).
+LOGGED: pages that go to a log of whole pages: each page that a transaction changes, once more if it left the cache in
+between. COPIED: different pages of that log that a checkpoint copies to the file."""
 
-_NEWER, _OLDER, _STATE, _KIND, _LOGGED_IN = range(5)
+_NEWER, _OLDER, _STATE, _KIND, _LOGGED_IN, _USES = range(6)
 """Columns of `_Cache.pages`. _NEWER, _OLDER: the elements of the pages used next after it and next before it. _STATE:
-by the names below. _KIND: its kind at its last use. _LOGGED_IN: the transaction that sent it to the log last."""
+by the names below. _KIND: its kind at its last use. _LOGGED_IN: the transaction that sent it to the log last.
+_USES: how often it may yet stay when it is the oldest."""
 _ABSENT, _CLEAN, _DIRTY = range(3)
 """States of a page: not in the cache; in it, as it is on disk; in it, and changed."""
 _RING, _KEPT, _PLACES = range(3)
 """The first elements of `_Cache.pages` are the ends of two rings of pages by last use: _RING of pages that may leave,
 _KEPT of those that the transaction has changed in a private cache. Page n is element _PLACES + n."""
 _ROOM, _HELD, _KEPT_PAGES, _PRIVATE, _LAST_ROW, _TRANSACTION, _LOG_PAGES, _LOG_BEGAN, _CHECKPOINT = range(9)
+_MOST_USES, _TABLE_USES = 9, 10
 """Fields of `_Cache.facts`. _ROOM: pages that fit the cache. _HELD: pages in it. _KEPT_PAGES: pages in the ring _KEPT.
 _PRIVATE: whether that ring is in use. _LAST_ROW: the row of the last touch. _TRANSACTION: its transaction, from 1.
 _LOG_PAGES: pages in the log since the last checkpoint. _LOG_BEGAN: the transaction that followed it. _CHECKPOINT: pages
-in the log from which on a transaction ends with a checkpoint."""
+in the log from which on a transaction ends with a checkpoint. _MOST_USES, _TABLE_USES: of `LruCache.empty`."""
 _MOST_KEPT = 0.9
 """Share of a private cache that changed pages can fill: then one of them may leave for each page that comes
 (`n90pct` in SQLite's pcache1.c)."""
@@ -56,9 +59,9 @@ _GOES_ON, _BEGINS, _EMPTIES = range(3)
 
 class _Cache(NamedTuple):
     pages: NDArray[np.int32]
-    """(pages + 2, 5): by the names above."""
+    """(pages + 2, 6): by the names above."""
     facts: Integers
-    """(9,): by the names above."""
+    """(11,): by the names above."""
     waiting: Integers
     """(4,): different pages in the log since the last checkpoint, by kind."""
 
@@ -76,16 +79,21 @@ class LruCache:
     """(parts, 4, 4): what is counted, by kind of page."""
 
     @classmethod
-    def empty(cls, load: Load, room: int, *, private: bool = False, checkpoint: int = _NEVER) -> Self:
+    def empty(
+        cls, load: Load, room: int, *, private: bool = False, checkpoint: int = _NEVER, uses: tuple[int, int] = (0, 0)
+    ) -> Self:
         """A cache for `room` pages.
 
         `private`: each writer has a cache of its own, which it loses when another one has written, and which keeps the
         pages that a transaction changes until it ends; else all writers share one.
         `checkpoint`: pages in a log of whole pages from which on a checkpoint follows.
+        `uses`: of a page of the index and of the table, how many of its uses count. For each of them it stays once more
+        when it is the oldest, and becomes the newest: a clock. 0: any use makes it the newest.
         """
-        facts = np.zeros(_CHECKPOINT + 1, np.int64)
+        facts = np.zeros(_TABLE_USES + 1, np.int64)
         facts[[_ROOM, _PRIVATE, _LAST_ROW, _CHECKPOINT]] = room, private, -1, checkpoint
-        pages = np.zeros((_PLACES, _LOGGED_IN + 1), np.int32)
+        facts[[_MOST_USES, _TABLE_USES]] = uses
+        pages = np.zeros((_PLACES, _USES + 1), np.int32)
         pages[_KEPT, [_NEWER, _OLDER]] = _KEPT
         return cls(
             _cache=_Cache(pages=pages, facts=facts, waiting=np.zeros(OTHER + 1, np.int64)),
@@ -99,6 +107,17 @@ class LruCache:
         if len(touches) and (places := int(touches[:, PAGE].max()) + _PLACES + 1) > len(self._cache.pages):
             self._cache.pages.resize((places + places // 2, self._cache.pages.shape[1]), refcheck=False)
         _use_all(self._cache, touches, self._before, self._ends, self._counts)
+
+    def changed(self) -> Integers:
+        """The changed pages in the cache, for `write`."""
+        return np.flatnonzero(self._cache.pages[:, _STATE] == _DIRTY)
+
+    def write(self, changed: Integers) -> None:
+        """Writes those of these pages that have not been written since; they stay in the cache."""
+        pages, part = self._cache.pages, np.searchsorted(self._ends, self._cache.facts[_LAST_ROW], side="right")
+        dirty = changed[pages[changed, _STATE] == _DIRTY]
+        self._counts[part, LEFT] += np.bincount(pages[dirty, _KIND], minlength=OTHER + 1)
+        pages[dirty, _STATE] = _CLEAN
 
     def counted(self, what: int) -> Pages:
         """The pages of each part that were counted so far. `what`: READ, LEFT, LOGGED or COPIED."""
@@ -149,6 +168,11 @@ def _drop_oldest(cache: _Cache, counts: Integers) -> None:
         pages[place, _STATE] = _CLEAN
         facts[_KEPT_PAGES] -= 1
     place = pages[_RING, _NEWER]
+    while pages[place, _USES] > 0:
+        pages[place, _USES] -= 1
+        _take_out(pages, place)
+        _put_in(pages, place, _RING)
+        place = pages[_RING, _NEWER]
     _take_out(pages, place)
     counts[LEFT, pages[place, _KIND]] += pages[place, _STATE] == _DIRTY
     pages[place, _STATE] = _ABSENT
@@ -159,14 +183,17 @@ def _drop_oldest(cache: _Cache, counts: Integers) -> None:
 def _use(cache: _Cache, place: int, kind: int, use: int, counts: Integers) -> None:
     """Uses the page at `place`, of this kind. `use`: LOOKED_AT, CHANGED or NEW. `counts`: as of `_drop_oldest`."""
     pages, facts = cache.pages, cache.facts
+    stays = pages[place, _STATE] != _ABSENT and facts[_MOST_USES] > 0  # where it is in its ring
     if pages[place, _STATE] == _ABSENT:
         if facts[_HELD] == facts[_ROOM]:
             _drop_oldest(cache, counts)
         facts[_HELD] += 1
         pages[place, _STATE] = _CLEAN
         counts[READ, kind] += use != NEW
-    else:
+    elif not stays:
         _take_out(pages, place)
+    most_uses = facts[_TABLE_USES] if kind == TABLE else facts[_MOST_USES]
+    pages[place, _USES] = min(pages[place, _USES] + 1, most_uses)
     pages[place, _KIND] = kind
     is_logged = pages[place, _STATE] == _DIRTY and pages[place, _LOGGED_IN] == facts[_TRANSACTION]
     if use != LOOKED_AT and not is_logged:
@@ -177,7 +204,8 @@ def _use(cache: _Cache, place: int, kind: int, use: int, counts: Integers) -> No
         facts[_KEPT_PAGES] += facts[_PRIVATE]
         pages[place, _LOGGED_IN], pages[place, _STATE] = facts[_TRANSACTION], _DIRTY
         is_logged = True
-    _put_in(pages, place, _KEPT if is_logged and facts[_PRIVATE] else _RING)
+    if not stays:
+        _put_in(pages, place, _KEPT if is_logged and facts[_PRIVATE] else _RING)
 
 
 @kernel

@@ -6,6 +6,7 @@ neighbour, whose link back changes, and the branch page. Pages above the lowest 
 changed page is written when it leaves the cache; what checkpoints write is not known, nor is the log.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -59,6 +60,12 @@ class PlainCacheModel(SplitModel):
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """For each part of the load: pages read into the cache, and changed pages that left it."""
         cache = LruCache.empty(load, server.pages(self.page_bytes))
+        for touches in self.touches(load):
+            cache.use(touches)
+        return LoadCost(cache.counted(lru.READ), cache.counted(lru.LEFT), note=NOTE)
+
+    def touches(self, load: Load) -> Iterator[Touches]:
+        """The pages that rows touch, in order, for some thousands of rows at a time; valid until the next ones."""
         level = build_level(load.ranks, self.leaf, noted=True)
         above = build_branches(level, self.branch)
         branches = ancestry(above[0] if above else None)
@@ -77,8 +84,7 @@ class PlainCacheModel(SplitModel):
             if branch_borders is not None:
                 touched(branches, branch_borders, leaf_of_row, first, parents)
             _list_touches(index, first, leaf_of_row, parents)
-            cache.use(index.touches[: index.facts[_TOUCHES]])
-        return LoadCost(cache.counted(lru.READ), cache.counted(lru.LEFT), note=NOTE)
+            yield index.touches[: index.facts[_TOUCHES]]
 
 
 def with_plain_cache(model: SplitModel, table_rows: int) -> PlainCacheModel:

@@ -208,7 +208,7 @@ class Redo:
             commit_bytes = (end - begin) / load.rows_per_tx * _COMMIT
             total[part] = round(row_bytes + split_bytes + neighbour_bytes + commit_bytes)
             begin, leaves = end, leaves + len(splits)
-        return Log(bytes=total, images=None, image_bytes=None, checkpoints=np.zeros(len(load.ends), np.int64))
+        return Log(bytes=total)
 
     def _undo_record(self, rows_per_tx: int) -> int:
         """Bytes of an undo record in the log: its type, the row's number in the transaction, the table's number, the

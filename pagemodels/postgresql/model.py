@@ -28,14 +28,12 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, require_width
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.build import PageDeletion, SortedBuild
-from keybench.pagemodels.postgresql.cost.load import HeapIndexModel
-from keybench.pagemodels.postgresql.cost.log import log_sizes
+from keybench.pagemodels.postgresql.cost import CostModel, RowLog
 from keybench.pagemodels.postgresql.page_deletion import delete_empty, needs_visit
 from keybench.pagemodels.postgresql.records import (
     HEAP_OVERHEAD,
     LINE_POINTER,
     PAGE_BYTES,
-    copy_rows,
     entry_bytes,
     heap_row_bytes,
 )
@@ -109,10 +107,9 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
     branch = Items(item=item, first=_FIRST_OF_BRANCH, reserve=0)
     fillfactor = parameters.fillfactor
     is_foreign = table.key == "fk"
-    model = HeapIndexModel(
-        heap_rows=(PAGE_BYTES - HEAP_OVERHEAD) // heap_row_bytes(column, table.payload, dated=table.by_date),
-        log_sizes=log_sizes(column, table.payload, dated=table.by_date),
-        copy_rows=copy_rows(column, table.payload),
+    model = CostModel(
+        table_rows=(PAGE_BYTES - HEAP_OVERHEAD) // heap_row_bytes(column, table.payload, dated=table.by_date),
+        row_log=RowLog.of(column, table.payload, dated=table.by_date),
         build=_sorted_build(leaf, branch),
         deletion=PageDeletion(delete_empty, waits=True, visits=needs_visit),
         leaf=leaf.rule_between_keys(fillfactor, table.children) if is_foreign else leaf.rule(fillfactor),

@@ -57,14 +57,14 @@ def entry_key(column: Column) -> slice:
     return slice(end - key_bytes(column), end)
 
 
-def _aligned(size: int, to: int = 8) -> int:
+def aligned(size: int, to: int = 8) -> int:
     """The size, rounded up to a multiple of `to`."""
     return -(-size // to) * to  # two minus signs make the division round up
 
 
 def entry_bytes(column: Column) -> int:
     """Size of an index entry, without its line pointer."""
-    return _aligned(_ENTRY_HEADER + _datum_bytes(column))
+    return aligned(_ENTRY_HEADER + _datum_bytes(column))
 
 
 def leaf_capacity(column: Column, page_bytes: int = PAGE_BYTES) -> int:
@@ -74,7 +74,7 @@ def leaf_capacity(column: Column, page_bytes: int = PAGE_BYTES) -> int:
 
 def heap_row_bytes(column: Column, payload: int, *, dated: bool = False) -> int:
     """Size of a row in the heap, with its line pointer. `payload`: its characters. `dated`: whether it has a moment."""
-    return _aligned(_ROW_HEADER + row_data_bytes(column, payload, dated=dated)) + LINE_POINTER
+    return aligned(_ROW_HEADER + row_data_bytes(column, payload, dated=dated)) + LINE_POINTER
 
 
 def row_data_bytes(column: Column, payload: int, *, dated: bool = False) -> int:
@@ -82,7 +82,7 @@ def row_data_bytes(column: Column, payload: int, *, dated: bool = False) -> int:
     `dated`: whether the row has a moment of creation."""
     data = _datum_bytes(column) + _MOMENT_BYTES * dated
     if payload > _SHORT_VARLENA:
-        data = _aligned(data, 4) + 4 + payload
+        data = aligned(data, 4) + 4 + payload
     elif payload:
         data += 1 + payload
     return data
@@ -105,6 +105,6 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, fl
     entry = entry_bytes(column) + LINE_POINTER
     index = entry / _FILLFACTOR
     heap = heap_row_bytes(column, payload, dated=key == "by-date")
-    date_entry = _aligned(_ENTRY_HEADER + _MOMENT_BYTES) + LINE_POINTER if key == "by-date" else 0
+    date_entry = aligned(_ENTRY_HEADER + _MOMENT_BYTES) + LINE_POINTER if key == "by-date" else 0
     log = _LOG_FACTOR * (heap + entry + date_entry + _LOG_RECORDS_BYTES)
     return index, heap + 2 * (entry + date_entry) + log

@@ -233,12 +233,7 @@ def _load_cost(model: FixedModel | IntegerModel, load: Load, sizes: Sizes, serve
         cache.use(_touches_by_row(tree, beside))
         for each in b_trees:
             each.facts[trees.TOUCHES] = 0
-    log = Log(
-        bytes=cache.counted(lru.LOGGED).all * frame_bytes,
-        images=None,
-        image_bytes=None,
-        checkpoints=np.zeros(len(load.ends), np.int64),
-    )
+    log = Log(bytes=cache.counted(lru.LOGGED).all * frame_bytes)
     return LoadCost(read=cache.counted(lru.READ), written=cache.counted(lru.COPIED), log=log)
 
 

@@ -10,7 +10,7 @@ from keybench.model.load_path import load_path
 from keybench.model.metric import Metric
 from keybench.model.names import COMPUTED, CONTROL, NO_DATABASE
 from keybench.model.reading import Origin, Reading
-from keybench.model.subject import KEY, Subject, SubjectKind
+from keybench.model.subject import KEY, Subject
 from keybench.results.analysis.ratios import Summary, summarise
 from keybench.results.store.records import Run, Trial
 
@@ -59,11 +59,6 @@ class Arm:
             for reading in trial.readings:
                 readings[reading.subject][reading.metric][trial.block] = reading
         return readings
-
-    @property
-    def predicted(self) -> Mapping[Subject, Mapping[Metric, ReadingsByBlock]]:
-        """The readings of page models beside the server; the default model's subject is `MODEL`."""
-        return {subject: readings for subject, readings in self.readings.items() if subject.kind == SubjectKind.MODEL}
 
     def by_block(self, metric: Metric, subject: Subject = KEY) -> ReadingsByBlock:
         """The readings of one metric, including absent ones; empty if no trial mentions it."""

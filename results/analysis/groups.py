@@ -110,12 +110,11 @@ class Group:
         return [(arm, summary) for arm in self.arms if (summary := arm.summary(metric)) is not None]
 
 
-def harmful_splits(group: Group, arm: Arm) -> tuple[dict[int, float], bool]:
-    """(edge and interior splits for each 1,000 rows, by block; whether only the page model knows them)."""
+def splits_inside(group: Group, arm: Arm) -> tuple[dict[int, float], bool]:
+    """(interior splits for each 1,000 rows, by block; whether only the page model knows them). Of an engine that counts
+    them together with those of the last page: both. A split of the last page alone leaves it full, and costs little."""
     for subject in (KEY, MODEL):
-        # An engine counts the two kinds apart, or both together.
-        edge, interior = (arm.values(metric, subject) for metric in (Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS))
-        counts = {block: edge[block] + interior[block] for block in edge if block in interior}
+        counts = arm.values(Metric.INTERIOR_SPLITS, subject)
         if subject == KEY:
             counts = counts or arm.values(Metric.EDGE_AND_INTERIOR_SPLITS)
         if counts:

@@ -30,6 +30,7 @@ from keybench.model.subject import Subject
 from keybench.results.bundle.private import RESTRICTED, unit
 from keybench.results.bundle.writing import COLUMNS, FILES, MANIFEST, RUN, SCHEMA, VALUES
 from keybench.results.store.records import Environment, Run, Trial
+from keybench.results.store.rows import RETIRED_METRICS
 
 MOST_BYTES: Final = {VALUES: 24 << 20}
 """Bytes of a file in a bundle. A hundred thousand values take twenty million."""
@@ -270,7 +271,7 @@ def _trials(data: bytes, run: Run) -> tuple[Trial, ...]:
             if trials.setdefault(place, trial) != trial:
                 raise _Wrong("the trial differs from an earlier line")
             of_trial = readings.setdefault(place, [])
-            if row["metric"]:
+            if row["metric"] and row["metric"] not in RETIRED_METRICS:
                 of_trial.append(_reading(row, trial, texts))
             if len(trials) > MOST_TRIALS or number > MOST_READINGS:
                 raise _Wrong(

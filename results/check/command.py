@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -20,6 +20,7 @@ from keybench.results.check.baseline import LIMITS, Baseline, load, measure, mer
 from keybench.results.check.gate import REGRESSIONS, CheckFinding, Kind, Outcome, decide, failures
 from keybench.results.comparison import Conditions
 from keybench.results.store.database import Store
+from keybench.results.wording import listed
 
 app = cli.application()
 
@@ -194,17 +195,42 @@ def _what(finding: CheckFinding) -> str:
     return f"{change} {note}".strip()
 
 
+_BY_CAUSE: Final[tuple[Kind, ...]] = ("failed", "changed")
+"""Kinds whose findings on the same work mostly have one cause, as one changed rule has; the others are judged apart."""
+
+
 def finding_lines(outcome: Outcome) -> Iterator[str]:
-    """A line for each difference from the baseline, the worst first; at most `MOST_LISTED` of a kind."""
+    """A line for each cause of a difference from the baseline, the worst first; at most `MOST_LISTED` of a kind."""
     for kind in _LISTED:
-        findings = outcome.of_kind(kind)
-        for finding in findings[:MOST_LISTED]:
-            place = " · ".join(
-                part for part in (_database(finding.work), _arm(finding), _scenario(finding.work)) if part
-            )
-            yield f"{_title(kind)}: {place}: {_what(finding)}"
-        if len(findings) > MOST_LISTED:
-            yield f"{_title(kind)}: and {len(findings) - MOST_LISTED:,} more"
+        causes: dict[str, list[CheckFinding]] = {}
+        for number, finding in enumerate(outcome.of_kind(kind)):
+            error = finding.note.partition(": ")[2] if kind == "failed" else ""
+            causes.setdefault(f"{finding.work} {error}" if kind in _BY_CAUSE else str(number), []).append(finding)
+        for findings in list(causes.values())[:MOST_LISTED]:
+            yield _line(findings)
+        if len(causes) > MOST_LISTED:
+            yield f"{_title(kind)}: and {len(causes) - MOST_LISTED:,} more"
+
+
+def _line(findings: Sequence[CheckFinding]) -> str:
+    """One cause: its most telling finding, and how many others it has, of which layouts."""
+    first = min(findings, key=lambda one: (_is_harmless(one), one.metric != Metric.LEAF_PAGES))  # the first such one
+    title = "change" if all(map(_is_harmless, findings)) else _title(first.kind)
+    place = " · ".join(part for part in (_database(first.work), _arm(first), _scenario(first.work)) if part)
+    layouts = listed(sorted({one.layout for one in findings}), 3)
+    more = f"; and {len(findings) - 1:,} more of {layouts}" if len(findings) > 1 else ""
+    return f"{title}: {place}: {_what(first)}{more}"
+
+
+def _is_harmless(finding: CheckFinding) -> bool:
+    """Whether a count changed for the better, or has no good direction: a change of behaviour, and no regression."""
+    return finding.kind == "changed" and finding.note.startswith(("better", "changed"))
+
+
+def _word(outcome: Outcome) -> str:
+    """The verdict in a word or two: JSON has that of the exit code alone."""
+    better = outcome.exit_code == 1 and all(map(_is_harmless, outcome.of_kind(*REGRESSIONS)))
+    return "change" if better else _VERDICTS[outcome.exit_code]
 
 
 def verdict(outcome: Outcome) -> str:
@@ -228,7 +254,7 @@ def verdict(outcome: Outcome) -> str:
         step = " Run more blocks (--blocks)."
     elif count["not measured"]:
         step = " Measure it too, or take it out of the baseline."
-    return f"{_VERDICTS[outcome.exit_code]}: {'; '.join(parts)}.{step}"
+    return f"{_word(outcome)}: {'; '.join(parts)}.{step}"
 
 
 def record(outcome: Outcome, run_id: str, doubts: Iterable[str] = ()) -> dict[str, Any]:
@@ -256,4 +282,4 @@ def markdown(outcome: Outcome, run_id: str, lines: Iterable[str]) -> str:
     code in Markdown: names and errors come from whoever made the run, and as code they can neither change the page nor
     mention anybody."""
     listed = "".join(f"    {' '.join(line.split())}\n" for line in lines)  # an error may have several lines
-    return f"### {_SIGNS[outcome.exit_code]} keybench: run {run_id}, {_VERDICTS[outcome.exit_code]}\n\n{listed}\n"
+    return f"### {_SIGNS[outcome.exit_code]} keybench: run {run_id}, {_word(outcome)}\n\n{listed}\n"

@@ -9,9 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.results.plots.canvas import INK, SIZE, SMALL, SOFT, WIDTH, Canvas, Hatch, text_width
+from keybench.results.plots.canvas import INK, SMALL, SOFT, WIDTH, Canvas, Hatch, label_lines, text_width
 from keybench.results.plots.panels import (
     GAP,
+    LINE,
     NamedRows,
     Panels,
     PlotRow,
@@ -23,6 +24,8 @@ from keybench.results.plots.panels import (
 
 _TICK: Final = 30.0
 """Width of a tick's label, in pixels."""
+_BOLD: Final = 1.1 * SMALL
+"""Size of plain text that is as wide as bold text of size `SMALL`."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,6 @@ class Dot:
     high: float = 0.0
     text: str = ""
     hollow: bool = False
-    far: float | None = None
-    """End of a thin line beyond the range."""
 
 
 @dataclass(frozen=True)
@@ -48,22 +49,27 @@ class Panel:
     limits: tuple[float, float] | None = None
     reference: float | None = None
     ratio: bool = False
-    decades: bool = False
-    """Whether the axis is logarithmic though its values are not ratios."""
 
 
 def dot_plot(rows: Sequence[PlotRow], panels: Sequence[Panel], prefix: str) -> str:
     """A dot for each row in each panel, over the line of its range, as SVG."""
-    table = NamedRows(rows, top=22 if any(panel.title for panel in panels) else 6, bottom=38)
+    names = NamedRows(rows, top=0, bottom=0).left  # where they end, whatever is above them
     # each panel has the room of its texts; what is left is divided equally among their axes
     widths = [
         max((text_width(dot.text, SMALL) for dot in panel.dots if dot.value is not None), default=0) for panel in panels
     ]
-    room = WIDTH - table.left - sum(width + 6 for width in widths) - GAP * len(panels)
+    room = WIDTH - names - sum(width + 6 for width in widths) - GAP * len(panels)
     width = room / len(panels)
+    titles = [
+        label_lines(panel.title, max(1, int((width + text_room + GAP) / text_width("m", _BOLD))))
+        for panel, text_room in zip(panels, widths, strict=True)
+    ]
+    table = NamedRows(rows, top=8 + LINE * max(map(len, titles)), bottom=38)
     left = table.left + GAP
-    for panel, text_room in zip(panels, widths, strict=True):
+    for panel, title, text_room in zip(panels, titles, widths, strict=True):
         right = left + width + 6 + text_room
+        for number, line in enumerate(title):
+            table.canvas.text(left, 8 + LINE * number, line, font_weight="bold", fontsize=SMALL)
         _draw_panel(table, rows, panel, left, width, right)
         left = right + GAP
     return table.canvas.svg(prefix)
@@ -75,18 +81,12 @@ def _draw_panel(
     """Draws one column: its axis from `left` over `width` pixels, and the dots' texts up to `right`."""
     canvas = table.canvas
     box = table.box(left, width, _scale(panel, width), panel.label)
-    if panel.title:
-        size = SMALL if text_width(panel.title) > right - left else SIZE
-        canvas.text(left, 8, panel.title, font_weight="bold", fontsize=size)
     if panel.reference is not None:
         box.upright(panel.reference, SOFT)
     for row, dot, y in zip(rows, panel.dots, table.centres, strict=True):
         if dot.value is None:
             canvas.text(right, y, dot.text, ha="right", color=SOFT, fontsize=SMALL, font_style="italic")
             continue
-        if dot.far is not None:
-            ends = np.array([[box.across(dot.high), y], [box.across(dot.far), y]])
-            canvas.path(ends, edgecolor=row.style.colour, linewidth=0.8)
         canvas.interval(box.across(dot.low), box.across(dot.high), y, row.style.colour)
         canvas.marker(box.across(dot.value), y, row.style, hollow=row.hollow or dot.hollow)
         canvas.text(right, y, dot.text, ha="right", fontsize=SMALL)
@@ -98,8 +98,6 @@ def _scale(panel: Panel, width: float) -> Scale:
     low, high = panel.limits or ratio_limits(edges)
     if panel.ratio:
         return Scale.ratios(low, high, width / _TICK)
-    if panel.decades:
-        return Scale.logarithmic(low, high)
     return Scale.linear(low, high, max(1, min(4, int(width // _TICK) - 1)))
 
 

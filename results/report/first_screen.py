@@ -9,13 +9,15 @@ from keybench.model.names import CONTROL
 from keybench.model.subject import MODEL
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import Judgement, time_metric
-from keybench.results.analysis.groups import Group, harmful_splits
+from keybench.results.analysis.groups import Group, splits_inside
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import Summary, summarise
 from keybench.results.plots.charts import Dot, Panel, dot_plot
 from keybench.results.plots.panels import PlotRow
 from keybench.results.report.figures.figure import ReportFigure, Styles, dot, evenly_chosen, extremes, join
+from keybench.results.report.figures.places import insert_positions
 from keybench.results.report.tables import MARKS, TableCell, TableColumn, time_columns
+from keybench.results.report.what_people_use import lag_clauses
 from keybench.results.wording import decimals, number, ratio
 
 MOST_GROUPS: Final = 4
@@ -25,14 +27,17 @@ _MOST_ROWS: Final = 12
 
 
 def pictures(groups: Sequence[Group], styles: Styles) -> list[ReportFigure]:
-    """Time, density and splits of these groups, the first `MOST_GROUPS` of them."""
+    """Time, density and splits of these groups, the first `MOST_GROUPS` of them. If the first one's writers fall
+    behind: where their keys go, in place of time."""
     shown = [group for group in groups if not group.only_keys and any(arm.good for arm in group.arms)][:MOST_GROUPS]
-    return [_time(shown, styles), _density(shown, styles), _harmful_splits(shown, styles)] if shown else []
+    if shown and lag_clauses(shown[0]) and (places := insert_positions.of(shown[0], styles, "answer")):
+        return [places, _density(shown, styles), _splits(shown, styles)]
+    return [_time(shown, styles), _density(shown, styles), _splits(shown, styles)] if shown else []
 
 
 def splits_of(group: Group, arm: Arm) -> tuple[Summary | None, bool]:
-    """(edge and interior splits for each 1,000 rows, over blocks; whether only the page model knows them)."""
-    counts, modelled = harmful_splits(group, arm)
+    """(splits inside the index for each 1,000 rows, over blocks; whether only the page model knows them)."""
+    counts, modelled = splits_inside(group, arm)
     return summarise(counts.values()), modelled
 
 
@@ -83,14 +88,14 @@ def gave_back(group: Group) -> str:
     return "Below zero: neighbouring pages were merged, and more pages were given back than splits added."
 
 
-def _harmful_splits(groups: Sequence[Group], styles: Styles) -> ReportFigure:
-    """Edge and interior splits for each 1,000 rows, by the server or else by the page model."""
+def _splits(groups: Sequence[Group], styles: Styles) -> ReportFigure:
+    """Splits inside the index for each 1,000 rows, by the server or else by the page model."""
     return _Picture(
         key="answer-splits",
-        title="How often a full page is split",
+        title="How often a page inside the index is split",
         unit="splits for each 1,000 rows; further left is better",
-        caption="A split moves part of a page to a new one and leaves both partly empty. Pages that are added at the "
-        "end are not counted: no row moves. Hollow: from the page model, not from the server. "
+        caption="A split moves part of a page to a new one and leaves both partly empty. Not counted: pages added at "
+        "the end, and splits of the last page, which leave it full. Hollow: from the page model, not from the server. "
         + next(filter(None, map(gave_back, groups)), ""),
         label="per 1,000 rows",
         known=splits_of,
@@ -228,6 +233,7 @@ def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | Non
     columns += [
         _column("Pages full", "% ↑", arms, lambda arm: _metric(arm, Metric.LEAF_DENSITY), places=1),
         _column("Splits", "per 1,000 rows ↓", arms, lambda arm: _known_splits(group, arm)),
+        _column("At the end", "per 1,000 rows", arms, lambda arm: _metric(arm, Metric.EDGE_SPLITS, group.rows / 1000)),
         _column("Log", "bytes a row ↓", arms, lambda arm: _metric(arm, Metric.LOG_BYTES, group.rows)),
         _column("Index", "bytes a row ↓", arms, lambda arm: _metric(arm, Metric.INDEX_BYTES, group.rows)),
         _column("Pages", pages, arms, lambda arm: _metric(arm, Metric.LEAF_PAGES), places=0),
@@ -244,7 +250,11 @@ def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | Non
 _LEGEND: Final = {
     ("Insert time", "× control ↓"): "Insert time: over that of the control in the same repetition, with its 95\u00a0% "
     "interval in small print; “not decided” means that the interval leaves it open.",
-    ("Splits", "per 1,000 rows ↓"): "Splits: rows that came to a full page and split it.",
+    ("Splits", "per 1,000 rows ↓"): "Splits: rows that came to a full page inside the index and split it.",
+    (
+        "At the end",
+        "per 1,000 rows",
+    ): "At the end: splits of the last page by a key that is not the highest; they leave it full.",
     ("Log", "bytes a row ↓"): "Log: what the server writes so that a crash loses nothing.",
     (
         "Pages full",
@@ -256,14 +266,14 @@ _LEGEND: Final = {
 """What columns mean, by title and unit."""
 
 
-def _metric(arm: Arm, metric: Metric, rows: int = 1) -> tuple[Summary | None, str]:
+def _metric(arm: Arm, metric: Metric, rows: float = 1) -> tuple[Summary | None, str]:
     """(the metric over blocks, divided by `rows`; the marks of its origins)."""
     marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))
     return summarise([value / rows for value in arm.values(metric).values()]), marks
 
 
 def _known_splits(group: Group, arm: Arm) -> tuple[Summary | None, str]:
-    """(edge and interior splits per 1,000 rows, over blocks; the mark of their origin)."""
+    """(splits inside the index per 1,000 rows, over blocks; the mark of their origin)."""
     splits, modelled = splits_of(group, arm)
     _, marks = _metric(arm, Metric.INTERIOR_SPLITS)
     return splits, MARKS["modelled"] if modelled else marks

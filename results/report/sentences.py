@@ -9,12 +9,18 @@ from statistics import median
 from typing import Final
 
 from keybench.model.metric import Metric
-from keybench.model.names import CONTROL
+from keybench.model.names import CONTROL, RANDOM
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import ComparedArm, Judgement
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.analysis.ratios import Verdict
+from keybench.results.report.what_people_use import (
+    RandomBesideBest,
+    lag_clauses,
+    more_pages,
+    random_beside_best,
+    times,
+)
 from keybench.results.store.records import Run
 from keybench.results.wording import count_word, listed, number, plural
 
@@ -28,10 +34,13 @@ def headline(group: Group, judgement: Judgement | None, subject: str) -> str:
         return _keys(group, subject)
     if not any(arm.good for arm in group.arms):
         return f"{subject}, no trial gave a value."
-    if judgement is not None and judgement.enough:
-        clauses = _decided(group, judgement)
-    else:
-        clauses = [*_most_pages(group), _why_undecided(group, judgement)]
+    if not (clauses := lag_clauses(group)):
+        beside = random_beside_best(group)
+        first = [f"random UUIDs {beside.clause}"] if beside else []
+        if judgement is not None and judgement.enough:
+            clauses = [*first, *_decided(group, judgement, worst=not first)]
+        else:
+            clauses = [*(first or _most_pages(group)), _why_undecided(group, judgement)]
     return f"{subject}, {'; '.join(clauses)}."
 
 
@@ -41,26 +50,14 @@ def pages(group: Group, arm: Arm) -> float | None:
     return ratio.median if ratio else None
 
 
-def times(value: float) -> str:
-    """A ratio in a sentence: `1.70 ×`."""
-    return f"{number(value, 2 if value < 10 else 1 if value < 100 else 0)}\u00a0×"
-
-
 def quoted(names: Sequence[str]) -> str:
     """Names of layouts in a sentence."""
     return listed([f"`{name}`" for name in names], _MOST)
 
 
-def more_pages(ratio: float) -> str:
-    """A ratio of page counts in words: `40 % more pages`."""
-    percent = round(100 * (ratio - 1))
-    if percent == 0:
-        return "as many pages"
-    return f"{abs(percent):,}\u00a0% {'more' if percent > 0 else 'fewer'} pages"
-
-
-def _decided(group: Group, judgement: Judgement) -> list[str]:
-    """Clauses that say which layouts cost less, as much or more time than the control, and the slowest one's pages."""
+def _decided(group: Group, judgement: Judgement, *, worst: bool) -> list[str]:
+    """Clauses that say which layouts cost less, as much or more time than the control, and the slowest one's pages.
+    Without `worst`, a clause before them has said what random UUIDs cost, and the slowest are only named."""
     same, faster = judgement.with_verdict("same"), judgement.with_verdict("faster")
     slower, unclear = judgement.with_verdict("slower"), judgement.with_verdict("unclear")
     clauses = []
@@ -68,11 +65,13 @@ def _decided(group: Group, judgement: Judgement) -> list[str]:
         clauses.append(f"{_names(group, faster)} {_takes(faster)} the time of `{CONTROL}`")
     if same:
         clauses.append(f"{_names(group, same)} {'costs' if len(same) == 1 else 'cost'} what `{CONTROL}` costs")
-    if slower:
+    if slower and worst:
         clauses.append(_slower(group, slower, of_control=not clauses))
+    elif others := [one for one in slower if one.arm.layout != RANDOM]:
+        clauses.append(f"{_names(group, others)} {'takes' if len(others) == 1 else 'take'} longer than `{CONTROL}`")
     if unclear and not (same or faster or slower):
         clauses.append(f"whether any layout takes longer than `{CONTROL}` is not decided")
-        clauses += _most_pages(group)
+        clauses += _most_pages(group) if worst else []
     elif unclear:
         clauses.append(f"not decided: {_names(group, unclear)}")
     return clauses
@@ -152,7 +151,6 @@ def _keys(group: Group, subject: str) -> str:
 
 
 _MOST_PLACES: Final = 3
-_CHEAP: Final[frozenset[Verdict]] = frozenset({"same", "faster"})
 
 
 @dataclass(frozen=True)
@@ -167,17 +165,17 @@ class GroupAnswer:
 
 
 def finding(answers: Sequence[GroupAnswer]) -> str:
-    """The page's finding in one sentence: the only answer, or what the answers on several databases have in common.
-    Times that are decided come before page counts."""
+    """The page's finding in one sentence: the only answer, or what the answers on several databases have in common."""
     if not answers:
         return "No trial is recorded yet."
     indexed = [one for one in answers if not one.group.only_keys and any(arm.good for arm in one.group.arms)]
-    if len(indexed) < 2:
-        return (indexed or answers)[0].sentence
-    decided = [one for one in indexed if one.judgement is not None and one.judgement.enough]
-    if len(decided) > 1:
-        return _by_time(decided)
-    return decided[0].sentence if decided else _by_pages(indexed)
+    late = [one for one in indexed if lag_clauses(one.group)]
+    if len(indexed) < 2 or late:
+        return (late or indexed or answers)[0].sentence
+    beside = [random_beside_best(one.group) for one in indexed]
+    if all(beside):
+        return _by_random(indexed, [one for one in beside if one])
+    return _by_pages(indexed)
 
 
 def leading(answers: Sequence[GroupAnswer]) -> int:
@@ -188,28 +186,23 @@ def leading(answers: Sequence[GroupAnswer]) -> int:
     return next(iter([*judged, *timed, *indexed, 0]))
 
 
-def _by_time(decided: Sequence[GroupAnswer]) -> str:
-    """What the times on these databases have in common: layouts that cost no more than the control, and the slowest."""
-    verdicts: dict[str, list[Verdict]] = {}
-    ratios: dict[str, list[float]] = {}
-    for one in decided:
-        for judged in one.judgement.treatments if one.judgement else ():
-            verdicts.setdefault(judged.arm.layout, []).append(judged.verdict)
-            ratios.setdefault(judged.arm.layout, []).append(judged.ratio.median)
-    everywhere = {name: judged for name, judged in verdicts.items() if len(judged) == len(decided)}
-    cheap = [name for name, judged in everywhere.items() if set(judged) <= _CHEAP]
-    dear = [name for name, judged in everywhere.items() if set(judged) == {"slower"}]
-    clauses = []
-    if cheap:
-        named = sorted(cheap, key=lambda name: median(ratios[name]))
-        clauses.append(f"{quoted(named)} {'costs' if len(cheap) == 1 else 'cost'} no more than `{CONTROL}`")
-    if dear:
-        worst = max(dear, key=lambda name: median(ratios[name]))
-        whose = f" of `{CONTROL}`" if not cheap else ""
-        clauses.append(f"`{worst}` takes {_between(ratios[worst])} the time{whose}")
-    if not cheap:
-        clauses.append("which layout costs least depends on the database, or is not decided")
-    return f"On {_places(decided)}, {'; '.join(clauses)}."
+def _by_random(indexed: Sequence[GroupAnswer], beside: Sequence[RandomBesideBest]) -> str:
+    """What random UUIDs cost on these databases: on each of a few, else as a range."""
+    modelled = all(one.group.modelled for one in indexed)
+    products = [one.product for one in indexed]
+    by = "by the page model of" if modelled else "on"
+    if len(set(products)) == len(products) <= _MOST_PLACES:
+        first, *others = (f"{by} {product}, {{}}{each.clause}" for product, each in zip(products, beside, strict=True))
+        clauses = [first.format("random UUIDs "), *(other.format("they ") for other in others)]
+        return f"{'; '.join(clauses)[0].upper()}{'; '.join(clauses)[1:]}."
+    low, high = (round(100 * (pick(one.pages for one in beside) - 1)) for pick in (min, max))
+    where = f"{'By the page models of' if modelled else 'On'} {_places(indexed)}"
+    longer = [one.time.median for one in beside if one.time]
+    time = f" and {_between(longer)} the time" if longer else ""
+    share = f"{low} to {high}" if 0 < low < high else f"up to {high}"
+    best = {one.best for one in beside}
+    than = best.pop() if len(best) == 1 else "the best key of their width"
+    return f"{where}, random UUIDs need {share}\u00a0% more pages than {than}{time}."
 
 
 def _by_pages(indexed: Sequence[GroupAnswer]) -> str:
@@ -222,7 +215,8 @@ def _by_pages(indexed: Sequence[GroupAnswer]) -> str:
     whole = {name: ratios for name, ratios in shares.items() if len(ratios) == len(indexed)}
     modelled = all(one.group.modelled for one in indexed)
     where = f"{'By the page models of' if modelled else 'On'} {_places(indexed)}"
-    undecided = "" if modelled else "; which layout is faster is not decided"
+    decided = any(one.judgement is not None and one.judgement.enough for one in indexed)
+    undecided = "" if modelled or decided else "; which layout is faster is not decided"
     if not whole:
         return f"{where}, no layout was measured beside `{CONTROL}` everywhere{undecided}."
     worst = max(whole, key=lambda name: median(whole[name]))

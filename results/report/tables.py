@@ -1,7 +1,7 @@
 """The tables of a group: all metrics, the columns of layouts, its writers, phases and page models."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isnan
 from typing import Final
 
@@ -9,7 +9,7 @@ from keybench.model.column import Pairing
 from keybench.model.definition import Theme
 from keybench.model.metric import Metric, of_theme
 from keybench.model.reading import Origin
-from keybench.model.subject import Subject, SubjectKind
+from keybench.model.subject import MODEL, Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import Judgement
 from keybench.results.analysis.groups import Group, phases_of, writers_of
@@ -234,19 +234,12 @@ def _phases(group: Group) -> SubjectTable:
 
 
 def _models(group: Group) -> SubjectTable:
-    """What page models predict beside the group's own figures; a model with a rule of its own has a name."""
-    rows = [(arm, model.name) for arm in group.arms for model in sorted(arm.predicted)]
-    notes = {
-        reading.reason
-        for arm in group.arms
-        for by_metric in arm.predicted.values()
-        for readings in by_metric.values()
-        for reading in readings.values()
-    }
-    if any(name for _, name in rows):
-        notes.add("No live server has confirmed which rules are right.")
-    table = _subject_table("Predicted by the page model", "Rule", rows, tuple(Metric), (SubjectKind.MODEL,))
-    return replace(table, note=" ".join(sorted(notes - {""})))
+    """What page models predict beside the group's own figures."""
+    arms = [arm for arm in group.arms if MODEL in arm.readings]
+    readings = [one for arm in arms for by_block in arm.readings[MODEL].values() for one in by_block.values()]
+    columns = [_subject_column(metric, SubjectKind.MODEL, [(arm, "") for arm in arms]) for metric in Metric]
+    note = " ".join(sorted({reading.reason for reading in readings} - {""}))
+    return SubjectTable("Predicted by the page model", tuple(arms), tuple(filter(None, columns)), note)
 
 
 def _subject_table(

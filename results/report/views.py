@@ -164,6 +164,14 @@ class RunView:
         title = self.run.part("scenario").get("title")
         return f"{self.run.scenario} ({title})" if title else self.run.scenario
 
+    @property
+    def warned(self) -> str:
+        """What the warnings are about: the beginning of each, up to three."""
+        texts = [*([self.incomplete] if self.incomplete else []), *self.warnings]
+        # to the end of its first clause; a database's name and a colon are no clause
+        names = [re.split(r"(?<=.{24})[:;,.] |\.$", text, maxsplit=1)[0] for text in texts]
+        return "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
+
     @cached_property
     def machine(self) -> list[tuple[str, str]]:
         """Names and values, with byte counts in readable units."""

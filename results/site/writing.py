@@ -16,7 +16,7 @@ from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import time_metric
-from keybench.results.analysis.groups import Group, harmful_splits
+from keybench.results.analysis.groups import Group, splits_inside
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import ByBlock, Summary, by_block_ratios, summarise
 from keybench.results.atomic_file import atomic_file
@@ -101,8 +101,8 @@ SHOWN: Final = (
             "better.", _ratio(time_metric)),
     Chapter("density", "How full the pages are", "%", "Leaf pages of the key's index; higher is better.",
             _plain(Metric.LEAF_DENSITY)),
-    Chapter("splits", "Page splits", "per 1,000 rows", "Edge and interior splits, which move rows; lower is better.",
-            lambda group, arm: harmful_splits(group, arm)[0]),
+    Chapter("splits", "Page splits", "per 1,000 rows", "Splits inside the index, which leave both pages partly empty; "
+            "lower is better.", lambda group, arm: splits_inside(group, arm)[0]),
     Chapter("size", "Index size", "bytes a row", "The key's index; the table too where it is ordered by the key.",
             _per_row(Metric.INDEX_BYTES)),
     Chapter("log", "Log written", "bytes a row", "What the server writes so that a crash loses nothing.",

@@ -43,12 +43,13 @@ _ORDER: Final = {metric: place for place, metric in enumerate(Metric)}
 _Place = tuple[int, bool, str]
 """By which a trial's readings are sorted: the metric's number, whether it is not about the key, and the subject."""
 
-_RETIRED_METRICS: Final = frozenset(
+RETIRED_METRICS: Final = frozenset(
     {"ranges", "hottest_range_share", "ranges_written", "range_takeovers", "range_size_splits", "range_load_splits"}
     | {"delete_seconds", "refill_seconds", "refilled_index_bytes", "fronts", "displacement", "lag_rows", "lag_seconds"}
+    | {"heap_correlation"}
 )
-_RETIRED_SUBJECTS, _RETIRED_BLOB = frozenset({"rule", "grid"}), "ranges: model"
-"""What runs up to keybench 0.1 recorded: of clusters, after a refill, over all writers, of a grid of page models."""
+_RETIRED_SUBJECTS, _RETIRED_BLOB = frozenset({"rule", "grid", "shard"}), "ranges: model"
+"""What runs up to keybench 0.1 recorded: of clusters, after a refill, over all writers, of grids and shards."""
 
 
 def run_ids(connection: Connection) -> list[str]:
@@ -147,7 +148,8 @@ def _readings(connection: Connection, run_id: str, where: str) -> defaultdict[in
     for number, metric_name, kind, subject_name, amount, origin, reason in _rows_of(connection, tables.value, run_id):
         key = (metric_name, kind, subject_name)
         if key not in known:
-            if metric_name in _RETIRED_METRICS or kind in _RETIRED_SUBJECTS:
+            other_rule = kind == SubjectKind.MODEL and subject_name  # of a page model that is no longer here
+            if metric_name in RETIRED_METRICS or kind in _RETIRED_SUBJECTS or other_rule:
                 continue
             metric, subject = _metric(metric_name, where), _subject(kind, subject_name, where)
             known[key] = (_ORDER[metric], subject != KEY, str(subject)), metric, subject

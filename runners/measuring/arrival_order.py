@@ -108,9 +108,7 @@ class Recorder:
         if len(trial_table.sources) == 1:
             return Arrived.as_planned(trial_table)
         if loaded.entered:
-            places = by_stamps(trial_table.sources, [loaded.entered[writer] for writer in trial_table.writers])
-            # The places count the rows of all tables' writers: searchsorted makes them places among this table's rows.
-            return Arrived(trial_table, ArrivalOrder(np.searchsorted(np.sort(places), places)))
+            return Arrived(trial_table, ArrivalOrder(by_stamps(trial_table.sources, loaded.entered)))
         if self._recorder is None:
             return Arrived.as_planned(trial_table, _UNKNOWN)
         try:

@@ -168,8 +168,6 @@ def _unfit(scenario: Scenario) -> str:
         return "it makes keys without a database"
     if scenario.kind == "phases":
         return "its phases delete rows by their keys, which only the server knows"
-    if scenario.table.shards > 1:
-        return "its rows go to several tables, each of which would make keys of its own"
     if not is_key_and_payload(scenario.table.key):
         return "its table has columns or rows beside the key's, and a server's keys are made row by row in one table"
     if reason := scenario.load_path.refuses_server_keys:

@@ -163,9 +163,7 @@ class WriterPlan:
     """Its processes in order; together they have its rows."""
     clock: ClockPart
     shard: int = 0
-    """Its shard key; all its rows go to the table of this shard."""
-    row_shards: NDArray[np.int64] | None = None
-    """(rows,): the shard key of each row, if they differ."""
+    """The shard key of its rows, for layouts that have a field for it."""
 
     @property
     def rows(self) -> int:
@@ -188,13 +186,9 @@ class KeySource:
     seed: tuple[int, ...]
     server: KeyServer | None = None
     """The database server that makes its keys, if the layout is one whose keys a server makes for all writers."""
-    part: RowsOfATable | None = None
-    """If the writer's rows go to several tables: the rows of one of them, whose keys these are."""
 
     def stream(self) -> Stream:
         """A new stream that begins with the first key."""
-        if self.part:
-            return SelectedKeys(self.part.source.stream(), self.part.numbers)
         readings = self.writer.readings()
         streams, first = [], 0
         for number, part in enumerate(self.writer.processes):
@@ -206,8 +200,6 @@ class KeySource:
 
     def created(self) -> NDArray[np.int64]:
         """When the writer's rows were created, by its own clock: microseconds since 1970."""
-        if self.part:
-            return self.part.source.created()[self.part.numbers - 1]
         return (self.writer.readings() - UNIX_EPOCH) // _TICKS_PER_MICROSECOND
 
     def _stream(self, number: int, part: WriterProcess, rows: slice, readings: NDArray[np.int64]) -> Stream:
@@ -220,8 +212,6 @@ class KeySource:
         # other keys: the process, its share of the random bytes, and its clock
         process = replace(PROCESS, shard=writer.shard)
         process = process.partition(writer.index, of=writer.of, planned=planned)
-        if writer.row_shards is not None:
-            process = replace(process, row_shards=writer.row_shards[rows])
         entropy = AesEntropy.seeded(*seed).partition(writer.index, of=writer.of)
         if number:  # a new process has another pid and other random bytes
             process = replace(process, pid=process.pid + number * writer.of)
@@ -230,19 +220,8 @@ class KeySource:
         return chosen.stream(process, VirtualClock(readings, start=int(started[0]) + part.ahead), entropy)
 
 
-@dataclass(frozen=True, eq=False)
-class RowsOfATable:
-    """Those rows of a writer that go to one of several tables."""
-
-    source: KeySource
-    """The keys of all the writer's rows."""
-    numbers: NDArray[np.int64]
-    """Which of them go to the table: ascending from 1."""
-
-
 def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
-    """The source of each writer's keys; if its rows go to several tables, one source for each of them. Within a block,
-    a layout has the same keys on every database."""
+    """The source of each writer's keys. Within a block, a layout has the same keys on every database."""
     seed = (request.seed, trial.block)
     all_shares = shares(request.scenario, trial.rows, seed)
     return sources_of_load(request.scenario, trial.layout, trial.rows, seed, all_shares)
@@ -252,7 +231,7 @@ def sources_of_load(
     scenario: Scenario, name: str, rows: int, seed: tuple[int, ...], all_shares: Sequence[Share]
 ) -> tuple[KeySource, ...]:
     """The source of each writer's keys, for a load of `rows` rows with keys of the layout `name`. `all_shares`: the
-    rows of each writer. A writer whose rows go to several tables has a source for each of them."""
+    rows of each writer."""
     start = ticks_of(scenario.start)
     switch = _switch(scenario, name, rows, all_shares)
     plans = [
@@ -266,47 +245,14 @@ def sources_of_load(
             processes=_of_phases(scenario.phase, name, share) or _processes(scenario, name, part, share, switch),
             clock=part.clock,
             shard=part.shard,
-            row_shards=_row_shards(part, len(share.arrivals), (*seed, i)),
         )
         for i, (part, share) in enumerate(zip(scenario.writer, all_shares, strict=True))
     ]
     servers = _servers(scenario, name, start, all_shares)
-    sources = [
+    return tuple(
         KeySource(layout=name, writer=plan, planned=share.planned, seed=seed, server=server)
         for plan, share, server in zip(plans, all_shares, servers, strict=True)
-    ]
-    return tuple(part for source in sources for part in _by_table(source, scenario.table.shards))
-
-
-def _row_shards(part: WriterPart, rows: int, seed: tuple[int, ...]) -> NDArray[np.int64] | None:
-    """The shard key of each row, drawn from the writer's shards; None if all rows have the same."""
-    if not part.shards:
-        return None
-    shard_seed = (*seed, 1)  # a sequence of random numbers that nothing else uses
-    return np.random.Generator(np.random.PCG64(shard_seed)).choice(np.array(part.shards, np.int64), rows)
-
-
-def _by_table(source: KeySource, count: int) -> list[KeySource]:
-    """One source for each table, of `count`, to which the writer's rows go; the source itself if that is one table."""
-    writer = source.writer
-    if writer.row_shards is None or count == 1:
-        return [source]
-    of_rows, edges = writer.row_shards % count, np.cumsum([0, *writer.phases])
-    parts = []
-    for table in np.unique(of_rows).tolist():
-        rows = np.flatnonzero(of_rows == table)
-        part_of_writer = replace(
-            writer,
-            id=f"{writer.id} in table {table + 1}",
-            arrivals=writer.arrivals[rows],
-            phases=tuple(np.diff(np.searchsorted(rows, edges)).tolist()),  # its rows between the edges of phases
-            shard=table,
-            row_shards=writer.row_shards[rows],
-        )
-        parts.append(
-            replace(source, writer=part_of_writer, planned=source.planned[rows], part=RowsOfATable(source, rows + 1))
-        )
-    return parts
+    )
 
 
 def _servers(scenario: Scenario, name: str, start: int, all_shares: Sequence[Share]) -> tuple[KeyServer | None, ...]:

@@ -25,6 +25,26 @@ _KIND = re.compile(r"(?:[\w-]+=)?[\w-]*")
 def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str]:
     """A server for each database, from values like `auto`, `local`, `postgresql=local` or a URL. Raises UsageError for
     a value that fits no database, and EnvironmentMissing with the choices if nothing can be started."""
+    return _all_startable(_wanted(databases, asked))
+
+
+def reasons_of_auto(databases: tuple[str, ...], asked: tuple[str, ...]) -> list[str]:
+    """A sentence for each database that has several kinds of server and gets the first that starts: which, why, and
+    what else there is. `resolve` has found one."""
+    sentences = []
+    for on in (engine(name) for name, server in _wanted(databases, asked).items() if server == AUTO):
+        missing = {kind: on.missing(kind) for kind in on.servers}
+        chosen, *others = (kind for kind, reason in missing.items() if not reason)
+        reasons = [reason.partition(": ")[0] for reason in missing.values() if reason]
+        if len(on.servers) > 1:
+            because = f" ({'; '.join(reasons)})" if reasons else ""
+            instead = f"; --server {' or '.join(others)} is here too" if others else ""
+            sentences.append(f"{on.title}: --server {chosen}, the first that starts here{because}{instead}")
+    return sentences
+
+
+def _wanted(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str]:
+    """The value of `--server` for each database; UsageError for a value that fits none."""
     general, named = AUTO, dict[str, str]()  # the kind for all databases, and the servers of single ones
     for value in asked or (AUTO,):
         name, equals, kind = value.partition("=")
@@ -40,7 +60,7 @@ def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str
             named[name] = kind
         else:
             general = value
-    return _all_startable({name: named.get(name, general) for name in databases})
+    return {name: named.get(name, general) for name in databases}
 
 
 def _all_startable(wanted: Mapping[str, str]) -> dict[str, str]:

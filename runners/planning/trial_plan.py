@@ -17,7 +17,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.settings import ContainerOptions, Profile
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, unknown_name
-from keybench.generators.core.layout import layout, layouts
+from keybench.generators.core.layout import FILE, KeysOfFile, layout, layouts, refuse_former_name
 from keybench.model.names import COMPUTED, CONTROL, MOST_BLOCKS, NO_DATABASE, RANDOM
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
@@ -172,6 +172,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
     _check_other_layouts(request)
     _check_key_role(request)
     _check_phases(request)
+    _check_files(request, cells)
     if too_small := [cell.rows for cell in cells if cell.rows < count]:
         raise UsageError(f"{too_small[0]} rows are too few for {count} writers: give each at least one row.")
     if len(cells) * request.blocks > MOST_TRIALS:
@@ -203,6 +204,27 @@ def _check_other_layouts(request: Request) -> None:
                     f"{name} keys cannot share a column with {other.name} keys, as scenario {request.scenario.name} "
                     "wants: leave the layout out."
                 )
+
+
+def _check_files(request: Request, cells: Sequence[TrialPlan]) -> None:
+    """UsageError if a file has fewer keys than a trial has rows, or one that a column cannot hold."""
+    for cell in cells if request.databases else ():
+        if not cell.layout.startswith(FILE):
+            continue
+        chosen, path = layout(cell.layout), cell.layout.removeprefix(FILE)
+        assert isinstance(chosen, KeysOfFile)
+        if cell.rows > len(chosen.keys):
+            raise UsageError(
+                f"--keys {path} has {len(chosen.keys):,} keys, too few for {cell.rows:,} rows: give fewer."
+            )
+        column = cell.table(request.scenario).column
+        if not (held := column.accepts(chosen.keys)).all():
+            line, title = int(held.argmin()) + 1, engine(cell.database).title
+            why = f" ({column.refusal})" if column.refusal else ""
+            raise UsageError(
+                f"--keys {path}, line {line}: the column {column.name} of {title} cannot hold this key{why}: choose "
+                "another --column."
+            )
 
 
 def _check_key_role(request: Request) -> None:
@@ -304,6 +326,7 @@ def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]
     always = [CONTROL, RANDOM] if scenario.kind == "keys" else [CONTROL]
     of_servers = layouts_of_servers()
     for name in names:
-        if name not in of_servers and name not in layouts():
+        if name not in of_servers and name not in layouts() and not name.startswith(FILE):
+            refuse_former_name(name)
             raise unknown_name("layout", name, {*layouts(), *of_servers})
     return tuple(dict.fromkeys([*always, *(name if name in of_servers else layout(name).name for name in names)]))

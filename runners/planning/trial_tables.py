@@ -1,11 +1,7 @@
-"""The tables of a trial: one table, or several among which rows are divided by their shard keys.
-
-An application that routes rows by region does the same: a row goes to the table of its writer's shard, or of its own.
-A writer whose rows have different shards appears once for each table (`key_sources`).
-"""
+"""The table of a trial, and the writers whose rows go into it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -21,11 +17,9 @@ from keybench.runners.planning.trial_plan import Request, TrialPlan
 
 @dataclass(frozen=True, eq=False)
 class TrialTable:
-    """One table of a trial, and the writers whose rows go into it."""
+    """The table of a trial, and the sources of its writers' keys."""
 
     table: Table
-    writers: tuple[int, ...]
-    """Their indices among all writers of the trial."""
     sources: tuple[KeySource, ...]
 
     @cached_property
@@ -51,27 +45,9 @@ class TrialTable:
         return lengths.of(self.sources[0].seed, np.sort(_numbers(self.sources)) - 1) if lengths else None
 
 
-def trial_tables(request: Request, trial: TrialPlan) -> tuple[TrialTable, ...]:
-    """The tables of a trial with their writers."""
-    return divide(trial.table(request.scenario), key_sources(request, trial), request.scenario.table.shards)
-
-
-def divide(table: Table, sources: Sequence[KeySource], count: int) -> tuple[TrialTable, ...]:
-    """`count` tables of a trial; number i (from 0) takes the rows of the sources with shard % count == i."""
-    if count == 1:
-        return (TrialTable(table, tuple(range(len(sources))), tuple(sources)),)
-    tables = []
-    for number in range(count):
-        writers = tuple(i for i, source in enumerate(sources) if source.writer.shard % count == number)
-        named = replace(table, name=f"{table.name}_{number + 1}")
-        tables.append(TrialTable(named, writers, tuple(sources[i] for i in writers)))
-    return tuple(tables)
-
-
-def table_of_each_writer(tables: Sequence[TrialTable]) -> list[Table]:
-    """The table of each writer, in the order of all writers."""
-    by_writer = {writer: one.table for one in tables for writer in one.writers}
-    return [by_writer[writer] for writer in sorted(by_writer)]
+def trial_table(request: Request, trial: TrialPlan) -> TrialTable:
+    """The table of a trial with its writers."""
+    return TrialTable(trial.table(request.scenario), key_sources(request, trial))
 
 
 def keys_in_order(sources: Sequence[KeySource]) -> Keys:

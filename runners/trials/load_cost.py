@@ -34,11 +34,14 @@ _PARTS = 60
 
 def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measurements:
     """The model's cost of the load as readings, and its course along the load as a picture. Nothing where the model
-    knows no cache, or nobody knows how large the server's is."""
+    knows no cache, or nobody knows how large the server's is; and nothing beside a server whose cache holds the table:
+    it reads nothing, and its log is measured."""
     table, keys = arrived.table.table, arrived.keys()
     if (model := _model(on, request, table)) is None:
         return Measurements([])
-    server = server_of(on, request)
+    server, (_, row_bytes) = server_of(on, request), on.bytes_per_row(table.column, table.payload, table.key)
+    if not request.is_modelled(on.name) and len(keys) * row_bytes < server.cache_bytes:
+        return Measurements([])
     ends = np.unique(np.linspace(0, len(keys), _PARTS + 1)[1:].astype(np.int64))
     ranks, rows_per_tx = arrived.ranks(), request.scenario.load.rows_per_tx
     writers = arrived.writers() if len(arrived.table.sources) > 1 else None
@@ -59,7 +62,7 @@ def cost_with_restart(on: Engine, request: Request, one: TrialTable, rows: int) 
 
 def _model(on: Engine, request: Request, table: Table) -> PredictsCost | None:
     """The engine's page model, if it predicts costs of such a table on a server whose cache is known; else None."""
-    known = table.key in ("clustered", "nonclustered") and not table.lengths and request.scenario.table.shards == 1
+    known = table.key in ("clustered", "nonclustered") and not table.lengths
     if is_url(request.servers[on.name]) or not known:
         return None
     try:

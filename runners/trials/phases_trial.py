@@ -17,7 +17,7 @@ from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.machine import Interference
 from keybench.runners.measuring.measured import Measurements, Probes
-from keybench.runners.planning.trial_tables import trial_tables
+from keybench.runners.planning.trial_tables import trial_table
 from keybench.runners.servers import Target
 from keybench.runners.trials import phase_figures as figures
 from keybench.runners.trials.after_load import check_table
@@ -40,7 +40,7 @@ class PhasesTrial(ServerTrial):
 
     def measure(self) -> Measurements:
         """Does all phases, verifies, reads and predicts. The counters are read before and after each phase."""
-        (one,) = self.tables
+        one = self.table
         with self.connected() as target:
             self.admin.create(one.table)
             interference = Interference.before()
@@ -52,25 +52,24 @@ class PhasesTrial(ServerTrial):
                     self._restart(target)
                     of_phases += figures.of_phase(step, [], time.monotonic() - begin, None)
                     continue
-                probes = Probes(self.admin, [one.table])
+                probes = Probes(self.admin, one.table)
                 probes.before()
                 seconds, loaded = self._do(step, target)
                 loads += loaded
-                of_server, (of_table,) = probes.after()
-                part = [*of_server, *of_table]
+                part = probes.after()
                 parts.append((step, part))
                 reach.take(step)
-                stranded = _stranded(self.admin, one.table, reach, of_table)
+                stranded = _stranded(self.admin, one.table, reach, part)
                 of_phases += figures.of_phase(step, part, seconds, stranded)
             of_machine = interference.after()
             check_table(self.admin, one.table, one.keys[rows_left(self.steps)])
             pictures = self.page_maps(self.admin)
-        predicted = self.predict(target.engine, [figures.of_whole(parts)], ())
+        predicted = self.predict(target.engine, figures.of_whole(parts), None)
         return self.together(target.engine, joined(loads), [*of_machine, *of_phases], pictures, predicted)
 
     def _do(self, step: Step, target: Target) -> tuple[float, list[LoadResult]]:
         """Does one phase. Gives (its seconds, its load in a list that is empty if no rows come)."""
-        begin, table = time.monotonic(), self.tables[0].table
+        begin, table = time.monotonic(), self.table.table
         if step.inserts:
             loaded = self._insert(target, step)
             return loaded.seconds + (self._rebuild(step) if step.what == "build" else 0), [loaded]
@@ -86,14 +85,14 @@ class PhasesTrial(ServerTrial):
     def predict(
         self,
         on: Engine,
-        of_tables: Sequence[Sequence[Reading]],
-        arrived: Sequence[Arrived],  # noqa: ARG002 (one writer's rows come in planned order)
+        read: Sequence[Reading],
+        arrived: Arrived | None,  # noqa: ARG002 (one writer's rows come in planned order)
     ) -> Measurements:
         """What the page model has after each phase."""
-        known = [*of_tables[0], *key_positions.absent(figures.NO_POSITION)]
+        known = [*read, *key_positions.absent(figures.NO_POSITION)]
 
         def predict_too() -> Measurements:
-            last, of_phases = figures.predicted(on, self.request, self.tables[0], self.steps, beside_server=True)
+            last, of_phases = figures.predicted(on, self.request, self.table, self.steps, beside_server=True)
             return Measurements([*known, *readings(last, MODEL), *of_phases])
 
         return measured_whatever_a_model_does(known, predict_too)
@@ -103,7 +102,7 @@ class PhasesTrial(ServerTrial):
         first = int(step.rows[0])
         return load_rows(
             target.address,
-            self.tables[0].table,
+            self.table.table,
             self.sources,
             rows_per_tx=self.request.scenario.load.rows_per_tx,
             timeout=self.seconds_left(),
@@ -123,7 +122,7 @@ class PhasesTrial(ServerTrial):
         """Rebuilds the key's index; the seconds that it took. A build does so after its rows are inserted: the index is
         the same as one that is built only then."""
         begin = time.monotonic()
-        self.admin.rebuild(self.tables[0].table, step.fill)
+        self.admin.rebuild(self.table.table, step.fill)
         return time.monotonic() - begin
 
     def _delete(self, target: Target, step: Step) -> float:
@@ -131,7 +130,7 @@ class PhasesTrial(ServerTrial):
         if not len(step.rows):
             return 0.0
         rows_per_tx = self.request.scenario.load.rows_per_tx
-        task = ReaderTask(target.address, self.tables[0].table, self.sources, rows_per_tx, delete=step.rows)
+        task = ReaderTask(target.address, self.table.table, self.sources, rows_per_tx, delete=step.rows)
         (seconds,) = run_all(delete, [(task,)], timeout=self.seconds_left())
         return float(seconds)
 
@@ -141,7 +140,7 @@ class PhasesModelTrial(TrialRunner):
 
     def measure(self) -> Measurements:
         """Makes the keys and predicts."""
-        (one,), on = trial_tables(self.request, self.plan), engine(self.plan.database)
+        one, on = trial_table(self.request, self.plan), engine(self.plan.database)
         planned = steps(self.request, self.plan)
         last, of_phases = figures.predicted(on, self.request, one, planned, beside_server=False)
         positions = key_positions.absent(figures.NO_POSITION)

@@ -4,6 +4,8 @@ A page model knows pages, not time: it inserts the same keys in the same order b
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import version
 
 import numpy as np
@@ -21,8 +23,9 @@ from keybench.results.store import blobs
 from keybench.results.store.records import Environment
 from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.arrival_order import Arrived
-from keybench.runners.measuring.measured import NO_POSITION_IN_SHARDS, Measurements, for_pictures, of_all_shards
-from keybench.runners.planning.trial_tables import trial_tables
+from keybench.runners.measuring.measured import Measurements
+from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_tables import trial_table
 from keybench.runners.trials.load_cost import load_cost
 from keybench.runners.trials.trial import TrialRunner
 
@@ -67,12 +70,24 @@ def measured_whatever_a_model_does(
         return Measurements([*measured, unknown], traceback=problem.traceback)
 
 
-def placement(arrived: Sequence[Arrived], known: Iterable[Reading]) -> Measurements:
+def placement(arrived: Arrived, known: Iterable[Reading]) -> Measurements:
     """Where the keys went. The number of leaf pages, measured or else predicted, is taken from the `known` readings."""
-    if len(arrived) > 1:
-        return Measurements(key_positions.absent(NO_POSITION_IN_SHARDS))
-    (one,) = arrived
-    return key_positions.readings(one, _rows_per_leaf(known, len(one.table.keys)))
+    return key_positions.readings(arrived, _rows_per_leaf(known, len(arrived.table.keys)))
+
+
+_REHEARSED = 2_000
+"""Rows of a rehearsal: enough for pages above the leaves."""
+
+
+def rehearse(request: Request, trials: Iterable[TrialPlan]) -> None:
+    """Predicts small loads like these trials', which compiles what the predictions need. What a model refuses, the
+    trial itself reports."""
+    for trial in trials:
+        few = replace(trial, rows=min(trial.rows, _REHEARSED))
+        arrived = Arrived.as_planned(trial_table(request, few))
+        with suppress(UsageError):
+            predicted = _with_checkpoints(engine(trial.database), arrived)
+            key_positions.readings(arrived, few.rows / predicted.leaf_pages)
 
 
 def _with_checkpoints(on: Engine, arrived: Arrived) -> PageStats:
@@ -171,15 +186,14 @@ class ModelTrial(TrialRunner):
     def measure(self) -> Measurements:
         """Makes the keys and predicts. There is nothing to verify."""
         on = engine(self.plan.database)
-        arrived = [Arrived.as_planned(one) for one in trial_tables(self.request, self.plan)]
-        predicted = [predicted_alone(on, one) for one in arrived]
-        readings = of_all_shards([one.readings for one in predicted])
-        placed, costs = placement(arrived, readings), load_cost(on, self.request, arrived[0])
+        arrived = Arrived.as_planned(trial_table(self.request, self.plan))
+        predicted = predicted_alone(on, arrived)
+        placed, costs = placement(arrived, predicted.readings), load_cost(on, self.request, arrived)
         modelled = {reading.metric for reading in costs.readings}
         absent = Reading.absent([metric for metric in NOT_MODELLED if metric not in modelled], WHY_NOT)
-        pictured = (*for_pictures(predicted), placed, costs)
+        pictured = (predicted, placed, costs)
         return Measurements(
-            [*readings, *costs.readings, *absent, *placed.readings],
+            [*predicted.readings, *costs.readings, *absent, *placed.readings],
             [line for one in pictured for line in one.series],
             [blob for one in pictured for blob in one.blobs],
         )

@@ -25,10 +25,10 @@ from keybench.results.store.records import Trial
 from keybench.runners.measuring import contention, key_positions
 from keybench.runners.measuring.arrival_order import Arrived, Recorder
 from keybench.runners.measuring.machine import Interference
-from keybench.runners.measuring.measured import Measurements, Probes, for_pictures, of_all_shards
+from keybench.runners.measuring.measured import Measurements, Probes
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_tables import TrialTable, divide, table_of_each_writer
+from keybench.runners.planning.trial_tables import TrialTable
 from keybench.runners.servers import Target
 from keybench.runners.trials.after_load import check_distinct, check_table
 from keybench.runners.trials.load_cost import load_cost
@@ -73,33 +73,30 @@ class ServerTrial(TrialRunner):
         return key_sources(self.request, self.plan)
 
     @cached_property
-    def tables(self) -> tuple[TrialTable, ...]:
-        """The tables and their writers."""
-        scenario = self.request.scenario
-        return divide(self.plan.table(scenario), self.sources, scenario.table.shards)
+    def table(self) -> TrialTable:
+        """The table and its writers."""
+        return TrialTable(self.plan.table(self.request.scenario), self.sources)
 
     def measure(self) -> Measurements:
-        """Creates the tables and fills them, verifies, reads and predicts. Counters are read before and after the load,
+        """Creates the table and fills it, verifies, reads and predicts. Counters are read before and after the load,
         never during it."""
         with self.connected() as target:
-            # empty tables, and counters before the load
-            work, admin, tables = self.request.scenario.load, self.admin, [one.table for one in self.tables]
-            for table in tables:
-                admin.create(table)
-            recorders = self.recorders(admin)
-            probes = Probes(admin, tables)
+            # an empty table, and counters before the load
+            work, admin, table = self.request.scenario.load, self.admin, self.table.table
+            admin.create(table)
+            recorder = self.recorder(admin)
+            probes = Probes(admin, table)
             probes.before()
             interference = Interference.before()
             # the load: first the part that is only there to fill the table, then the measured one
             send = partial(
                 load_rows,
                 target.address,
-                tables[0],
+                table,
                 self.sources,
                 skew_rows=work.skew_rows,
                 path=self.path,
                 pool=self.resources.pool,
-                tables=table_of_each_writer(self.tables),
             )
             filled = sum(int(source.writer.rows * work.filled) for source in self.sources)
             if filled:
@@ -109,7 +106,7 @@ class ServerTrial(TrialRunner):
                 watch.sent(rows)
                 self.resources.progress(filled + rows)
 
-            with contention.watch(admin, tables[0], work.watched, self.plan.rows - filled) as watch:
+            with contention.watch(admin, table, work.watched, self.plan.rows - filled) as watch:
                 loaded = send(
                     rows_per_tx=work.rows_per_tx,
                     part=(work.filled, 1.0),
@@ -119,32 +116,29 @@ class ServerTrial(TrialRunner):
                 )
             # counters after it, the order of arrival, and the rows themselves
             of_machine = interference.after()
-            of_server, of_tables = probes.after()
-            arrived = [recorder.arrived(loaded) for recorder in recorders]
+            of_table = probes.after()
+            arrived = recorder.arrived(loaded) if recorder else None
             self.verify(admin)
             readings, pictures = self.read(target, admin)
         of_writers = [*contention.rollback_readings(loaded.rollbacks), *watch.readings()]
-        predicted = self.predict(target.engine, of_tables, arrived)
-        return self.together(
-            target.engine, loaded, [*of_machine, *of_server, *of_writers, *readings], pictures, predicted
-        )
+        predicted = self.predict(target.engine, of_table, arrived)
+        return self.together(target.engine, loaded, [*of_machine, *of_writers, *readings], pictures, predicted)
 
     @contextmanager
     def connected(self) -> Iterator[Target]:
-        """The server, with `self.admin` to it. If all goes well, the tables are dropped at the end. The error of a
+        """The server, with `self.admin` to it. If all goes well, the table is dropped at the end. The error of a
         server that went away says why, where that is known."""
         try:
             target = self.resources.reach(self.plan.database)
             self.server = target.server
             self.request = self.request.with_server_settings(self.plan.database, target.settings)
-            tables = self.tables  # planned before the trial's time begins to run
+            table = self.table.table  # planned before the trial's time begins to run
             self.deadline = time.monotonic() + self.request.trial_timeout
             self.admin = target.engine.admin(target.address)
             self.admin.limit(self.request.trial_timeout + ANSWER_SECONDS)
             try:
                 yield target
-                for one in tables:
-                    self.admin.drop(one.table)
+                self.admin.drop(table)
             finally:
                 self.admin.close()
         except ServerError as error:
@@ -178,22 +172,21 @@ class ServerTrial(TrialRunner):
             predicted.traceback,
         )
 
-    def recorders(self, admin: Admin) -> Sequence[Recorder]:
-        """What recovers the order of arrival in each table; empty if the load path does not keep an order."""
-        return [Recorder(admin, one) for one in self.tables] if self.path.in_order else []
+    def recorder(self, admin: Admin) -> Recorder | None:
+        """What recovers the order of arrival; None if the load path does not keep an order."""
+        return Recorder(admin, self.table) if self.path.in_order else None
 
     def verify(self, admin: Admin) -> None:
-        """VerificationError unless the tables hold exactly the keys that were sent."""
-        for one in self.tables:
-            check_table(admin, one.table, one.keys)
+        """VerificationError unless the table holds exactly the keys that were sent."""
+        check_table(admin, self.table.table, self.table.keys)
 
     def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[Blob]]:
         """(readings of the look-ups that the scenario asks for, pictures)."""
         pictures, reads = self.page_maps(admin), self.request.scenario.after.reads
-        if not reads:  # as in every scenario with several tables
+        if not reads:
             return [], pictures
         seed = self.request.seed * 1000 + self.plan.block
-        task = ReaderTask(target.address, self.tables[0].table, self.sources, reads=reads, seed=seed)
+        task = ReaderTask(target.address, self.table.table, self.sources, reads=reads, seed=seed)
         (readings,) = run_all(read, [(task,)], timeout=self.seconds_left())
         return readings, pictures
 
@@ -201,23 +194,22 @@ class ServerTrial(TrialRunner):
         """The page map of the index on the server, if it can be read and will be drawn."""
         if not self.plan.drawn:
             return []
-        orders = [admin.page_order(one.table) for one in for_pictures(self.tables)]
-        return [blobs.page_map(order.numbers, order.rows, "measured") for order in orders if order]
+        order = admin.page_order(self.table.table)
+        return [blobs.page_map(order.numbers, order.rows, "measured")] if order else []
 
-    def predict(self, on: Engine, of_tables: Sequence[Sequence[Reading]], arrived: Sequence[Arrived]) -> Measurements:
-        """The readings of each table, the page model's predictions, and where the keys went. `arrived`: the rows of
-        each table in order of arrival; empty if that order is not known."""
-        if not arrived:
-            return without_order(of_all_shards(of_tables), self.path.no_prediction, self.path.no_position)
-        predicted = [predicted_beside(on, one, read) for one, read in zip(arrived, of_tables, strict=True)]
-        readings = of_all_shards([one.readings for one in predicted])
-        placed = placement(arrived, readings)
-        costs = load_cost(on, self.request, arrived[0])
+    def predict(self, on: Engine, read: Sequence[Reading], arrived: Arrived | None) -> Measurements:
+        """What was `read` of the table, the page model's prediction, and where the keys went. `arrived`: the rows in
+        order of arrival; None if that order is not known."""
+        if arrived is None:
+            return without_order(read, self.path.no_prediction, self.path.no_position)
+        predicted = predicted_beside(on, arrived, read)
+        placed = placement(arrived, predicted.readings)
+        costs = load_cost(on, self.request, arrived)
         return Measurements(
-            [*readings, *costs.readings, *placed.readings],
+            [*predicted.readings, *costs.readings, *placed.readings],
             placed.series,
-            [blob for one in (*for_pictures(predicted), placed, costs) for blob in one.blobs],
-            next((one.traceback for one in predicted if one.traceback), ""),
+            [*predicted.blobs, *placed.blobs, *costs.blobs],
+            predicted.traceback,
         )
 
     def warnings(self, record: records.Trial) -> Sequence[str]:
@@ -242,14 +234,12 @@ class ServerKeysTrial(ServerTrial):
     and there are no look-ups, no prediction and no positions.
     """
 
-    def recorders(self, admin: Admin) -> Sequence[Recorder]:  # noqa: ARG002 (there is no planned order to compare with)
+    def recorder(self, admin: Admin) -> None:
         """Nothing."""
-        return ()
 
     def verify(self, admin: Admin) -> None:
         """VerificationError unless the table holds as many keys as rows were sent, all different."""
-        for one in self.tables:
-            check_distinct(self.plan.rows, admin.stored_keys(one.table))
+        check_distinct(self.plan.rows, admin.stored_keys(self.table.table))
 
     def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[Blob]]:  # noqa: ARG002 (no look-ups)
         """(the reason why there are no look-ups, if the scenario asks for some; the page map)."""
@@ -259,11 +249,11 @@ class ServerKeysTrial(ServerTrial):
     def predict(
         self,
         on: Engine,  # noqa: ARG002 (a page model needs the keys)
-        of_tables: Sequence[Sequence[Reading]],
-        arrived: Sequence[Arrived],  # noqa: ARG002
+        read: Sequence[Reading],
+        arrived: Arrived | None,  # noqa: ARG002
     ) -> Measurements:
         """What was measured."""
-        return Measurements(of_all_shards(of_tables))
+        return Measurements(read)
 
 
 NO_PREDICTION: Final = (
@@ -275,22 +265,21 @@ NO_POSITION: Final = "Not known in trials about what writers do to one another."
 class ContendedTrial(ServerTrial):
     """A trial whose writers are watched while they send."""
 
-    def recorders(self, admin: object) -> list[Recorder]:  # noqa: ARG002
-        """None: rows that were rolled back would be in what they record."""
-        return []
+    def recorder(self, admin: object) -> None:
+        """None: rows that were rolled back would be in what it records."""
 
     def predict(
         self,
         on: Engine,
-        of_tables: Sequence[Sequence[Reading]],
-        arrived: Sequence[Arrived],  # noqa: ARG002 (not recovered)
+        read: Sequence[Reading],
+        arrived: Arrived | None,  # noqa: ARG002 (not recovered)
     ) -> Measurements:
         """What was measured, and how often transactions meet on a leaf."""
-        return without_order([*of_all_shards(of_tables), self._meetings(on)], NO_PREDICTION, NO_POSITION)
+        return without_order([*read, self._meetings(on)], NO_PREDICTION, NO_POSITION)
 
     def _meetings(self, on: Engine) -> Reading:
         """How often transactions meet on a leaf, by the page model."""
-        (one,), load = self.tables, self.request.scenario.load
+        one, load = self.table, self.request.scenario.load
         try:
             stats = page_stats(on.page_model(one.table), Arrived.as_planned(one))
         except UsageError as error:

@@ -104,7 +104,6 @@ def load_rows(
     style: TransactionStyle | None = None,
     path: LoadPath = ROWS,
     pool: WriterPool = LOCAL,
-    tables: Sequence[Table] = (),
     progress: Callable[[int], None] = lambda _: None,
 ) -> LoadResult:
     """Sends the rows of a trial's load, or some of them, with all its writers at once.
@@ -114,8 +113,8 @@ def load_rows(
 
     The writers wait for one another before each phase of the scenario, and before each slice of a phase that has more
     rows than a slice holds. `skew_rows`: by how many rows one writer may be ahead of another. `path`, `style`: how rows
-    are sent, and what each transaction does beside its batch. `tables` are the writers' own tables, of the same form as
-    `table`, if they do not share one. `timeout` is in seconds; `progress` is called with the rows sent so far.
+    are sent, and what each transaction does beside its batch. `timeout` is in seconds; `progress` is called with the
+    rows sent so far.
     """
     firsts, phases = _rows_of_streams(sources, only, part)
     # A slice holds whole transactions whose batches fit SLICE_BYTES. A generous estimate of a row's bytes in a batch:
@@ -125,7 +124,7 @@ def load_rows(
     tasks = [
         WriterTask(
             address=address,
-            table=writer_table,
+            table=table,
             source=source,
             first=first,
             slices=slices,
@@ -134,9 +133,7 @@ def load_rows(
             path=path,
             style=style,
         )
-        for writer_table, source, first, slices in zip(
-            tables or [table] * len(sources), sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True
-        )
+        for source, first, slices in zip(sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True)
     ]
     return _on_one_timeline(pool.run(tasks, timeout=timeout, progress=progress))
 

@@ -1,18 +1,20 @@
 """Whole answers, of tables so small that all rows are simulated."""
 
+import io
 import json
 import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from keybench.advice import sentences
 from keybench.advice.answer import Answer, _today, answer
 from keybench.advice.candidates import candidates
 from keybench.advice.needs import USUAL, needs
-from keybench.advice.output import as_json, document, table
-from keybench.advice.sentences import first_screen
+from keybench.advice.output import as_json, document, terminal
+from keybench.advice.screen import screen, steps
 from keybench.errors import UsageError
 
 Asked = Callable[..., Answer]
@@ -31,14 +33,50 @@ def of(asked: Asked) -> Answer:
     return asked(made_by="client", existing="uuid-v4:10000")
 
 
-def test_it_says_what_to_do_and_why(of: Answer) -> None:
-    headline, reason, *rest = first_screen(of)
-    assert headline == "Give new rows `uuid-v7` keys, and rebuild the table afterwards."
-    assert re.match(r"Rebuilt after the .*; until then an insert writes [\d,]+ bytes of log instead of [\d,]+,", reason)
-    text = "\n".join(rest)
-    assert "What `uuid-v7` is: 48-bit Unix milliseconds, then 74 random bits, no counter. A key tells when" in text
-    assert "Second choice: `snowflake`. It takes " in text
-    assert "choose it if each writer can be given a number of its own." in text
+def test_a_small_table_is_left_as_it_is(of: Answer) -> None:
+    seen = screen(of)
+    assert seen.do.startswith("At this size it does not matter. Leave it: ")
+    assert [(row[0], row[-1]) for row in seen.rows] == [
+        ("today's keys", "recommended"),
+        ("uuid-v7 for new rows", "saves too little"),
+        ("uuid-v7, later a rebuild", "saves too little"),
+    ]
+    assert not seen.code
+
+
+def test_a_large_table_gets_other_keys_where_they_save_a_tenth(asked: Asked) -> None:
+    of = asked(db="postgresql", rows="2e8", made_by="client", existing="uuid-v4:100M")
+    seen = screen(of)
+    saved = r"that saves (\d+) % of what the next 100,000,000 rows write and read \(\d+ GB\)\."
+    found = re.fullmatch(rf"Give new rows `uuid-v7` keys and leave the old ones: {saved}", seen.do)
+    assert found
+    assert int(found[1]) >= 10
+    assert "What has to change: the programs that make keys. Old rows, foreign keys and programs" in seen.why
+    assert seen.rows[seen.chosen][0] == "uuid-v7 for new rows"
+
+
+def test_a_new_table_has_three_to_five_rows_to_compare_and_the_code(asked: Asked) -> None:
+    seen = screen(asked(db="postgresql", rows="1e6"))
+    assert 3 <= len(seen.rows) <= 5
+    assert seen.rows[seen.chosen][0] == "bigint-identity"
+    assert "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY" in seen.code[0].sql
+    assert seen.second.startswith("Second choice: `uuid-v7` (")
+    assert seen.when_not == "Not if tables of several sites will be merged."
+
+
+@pytest.mark.parametrize("existing", ["", "uuid-v4:20M", "uuid-v4:2M:char36"])
+def test_the_answer_has_25_lines_of_80_columns(asked: Asked, existing: str) -> None:
+    file = io.StringIO()
+    terminal.show(asked(db="postgresql", rows="4e7", made_by="client", existing=existing), Console(file=file, width=80))
+    lines = file.getvalue().splitlines()
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+
+
+def test_an_integer_that_nobody_may_guess_gets_a_second_id(asked: Asked) -> None:
+    seen = screen(asked(existing="bigint-identity:10000", unguessable=True))
+    assert seen.do.endswith("Keep today's key, and add a random `public_id` beside it, which people outside see.")
+    assert seen.rows[1][0] == "public_id (random)"
 
 
 def test_the_page_has_all_of_the_answer_and_needs_no_script(of: Answer) -> None:
@@ -46,7 +84,7 @@ def test_the_page_has_all_of_the_answer_and_needs_no_script(of: Answer) -> None:
     assert [one.name for one in of.options][:2] == ["stay", "switch"]
     text = document.page(of)
     assert "<script" not in text
-    assert "<h1>Give new rows <code>uuid-v7</code> keys, and " in text
+    assert "<h1>At this size it does not matter. Leave it: " in text
     assert "<h2>Your 10,000 rows with <code>uuid-v4</code> keys</h2>" in text
     assert "Stay as it is" in text
 
@@ -76,27 +114,32 @@ def test_a_layout_whose_time_ends_is_told_with_the_reason(asked: Asked) -> None:
 def test_keys_that_the_table_has_stay_where_they_are_as_good(asked: Asked) -> None:
     of = asked(made_by="client", existing="uuid-v6:10000")
     assert (of.best.name, of.options) == ("uuid-v6", [])
-    assert sentences.headline(of) == "Keep `uuid-v6` in a column of type BLOB."
+    assert sentences.headline(of).endswith(
+        "Leave it: no key is clearly better than `uuid-v6` in a column of type BLOB."
+    )
 
 
 def test_keys_stored_as_text_can_be_stored_as_bytes(asked: Asked) -> None:
     of = asked(made_by="client", type="uuid", existing="uuid-v4:10000:char36")
     assert of.existing is not None
     assert of.existing.candidate.label == "uuid-v4 · char36"
-    assert sentences.headline(of) == "Use `uuid-v7` in a column of type BLOB."
     ways = {one.name: one for one in of.options}
     assert list(ways) == ["stay", "switch", "switch-rebuild-now", "switch-rebuild-later", "retype", "convert"]
     assert ways["retype"].leaf_pages.value < ways["switch"].leaf_pages.value
-    assert sentences.reason(of).startswith("After 10,000 more rows the table takes ")
-    steps = table.steps(of, ways["retype"])
-    assert any(step.note.startswith("Give every old row its own key again, in the new type") for step in steps)
-    assert not any("with a new key" in step.note for step in steps)
+    assert [row[0] for row in screen(of).rows][1:] == [
+        "today's keys as BLOB, uuid-v7 for new rows",
+        "uuid-v7 for new rows",
+        "uuid-v7, later a rebuild",
+    ]
+    listed = steps(of, ways["retype"])
+    assert any("insert each with its own key in the new type" in step.note for step in listed)
+    assert not any("with a new key" in step.note for step in listed)
 
 
 def test_a_cluster_is_answered_in_a_sentence(asked: Asked) -> None:
     of = asked(made_by="client", type="uuid", spread=True)
     assert of.best.name == "uuid-v7"
-    assert sentences.other_sentences(of)[0] == (
+    assert sentences.more(of)[0] == (
         "On a cluster, a random or hashed prefix before the key, such as its hash modulo 16, spreads inserts over all "
         "ranges; keybench has no adapter of clusters, and these figures are of one server."
     )
@@ -104,7 +147,7 @@ def test_a_cluster_is_answered_in_a_sentence(asked: Asked) -> None:
 
 def test_the_price_of_a_need_is_told(asked: Asked) -> None:
     of = asked(made_by="client", type="uuid", hides_time=True)
-    assert sentences.headline(of) == "Use `uuid-v4` in a column of type BLOB."
+    assert sentences.headline(of).endswith("Use `uuid-v4` in a column of type BLOB.")
     assert re.fullmatch(
         r"`[a-z0-9-]+` would take \d+ % fewer bytes a row, but a key tells when .*\.", sentences.price_of_needs(of)
     )
@@ -113,7 +156,7 @@ def test_the_price_of_a_need_is_told(asked: Asked) -> None:
 def test_a_layout_that_is_named_is_spoken_of(asked: Asked) -> None:
     of = asked(made_by="client", type="uuid", layout="uuid-v6,bigint-identity")
     assert sentences.layouts_asked_for(of) == [
-        "`uuid-v6` in a column of type BLOB: it costs as little, and splits 0.0 pages for 1,000 rows; but "
+        "`uuid-v6` in a column of type BLOB: as cheap, and it splits 0.0 pages for 1,000 rows; but "
         "somebody who knows one key can guess others.",
         "`bigint-identity` does not meet your needs: it is an integer; only a server can make it, because it counts "
         "rows.",
@@ -122,13 +165,13 @@ def test_a_layout_that_is_named_is_spoken_of(asked: Asked) -> None:
 
 def test_counters_that_the_table_has_stay(asked: Asked) -> None:
     of = asked(existing="int-identity:10000")
-    assert sentences.headline(of) == "Keep `int-identity` in a column of type INTEGER."
+    assert sentences.headline(of).endswith("no key is clearly better than `int-identity` in a column of type INTEGER.")
 
 
 def test_existing_keys_that_end_before_the_table_does_are_told(asked: Asked) -> None:
     of = asked(existing="snowflake:10000", rows_per_second=1e-5)
-    assert (of.best.name, of.existing, of.options) == ("bigint-identity", None, [])
-    first, *_ = sentences.other_sentences(of)
+    assert (of.best.layout.kind, of.existing, of.options) == ("int", None, [])
+    first, *_ = sentences.more(of)
     assert first.startswith(
         "Today's `snowflake` keys end before the table does: snowflake keys hold instants from 2010"
     )
@@ -145,7 +188,7 @@ def test_keys_made_by_clients_have_no_default_in_the_answer(asked: Asked) -> Non
 
 def test_deleted_rows_are_not_in_the_figures(asked: Asked) -> None:
     of = asked(db="postgresql", made_by="client", retention=400)
-    assert sentences.other_sentences(of)[0] == (
+    assert sentences.more(of)[0] == (
         "Rows that are deleted are not in these figures: `keybench run --db postgresql --scenario retention` measures "
         "what deletions leave."
     )

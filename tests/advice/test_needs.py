@@ -69,7 +69,7 @@ def test_what_the_form_cannot_mean(given: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("given", "begins"),
     [
-        ({"db": "postgres"}, "unknown database 'postgres'"),
+        ({"db": "postgress"}, "unknown database 'postgress'"),
         ({"existing": "uuid-v44:1M"}, "unknown layout 'uuid-v44'. Did you mean uuid-v4"),
         (
             {"existing": "uuid-v4:1M:char3"},
@@ -77,7 +77,7 @@ def test_what_the_form_cannot_mean(given: dict[str, Any], message: str) -> None:
         ),
         ({"existing": "uuid-v4:1M:bigint"}, "unknown column of PostgreSQL for uuid-v4 keys 'bigint'. Known: "),
         ({"layout": "uuid-v44"}, "unknown layout 'uuid-v44'. Did you mean uuid-v4"),
-        ({"type": "guid"}, "unknown --type 'guid'. Did you mean uuid"),
+        ({"type": "uid"}, "unknown --type 'uid'. Did you mean uuid"),
         ({"made_by": "me"}, "unknown --made-by 'me'. Known: any, client, server."),
     ],
 )
@@ -121,3 +121,20 @@ def test_what_is_missing_is_named() -> None:
         "--rows is missing: how many rows will the table have at the size that you plan for (400M, 1e9)? "
         "Say it as in `keybench advise --db postgresql:18 --rows 1e9`."
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("mysql8", ("mysql", "8.4")),
+        ("mysql:8", ("mysql", "8.4")),
+        ("oracle:23ai", ("oracle", "23")),
+        ("oracle:19c", ("oracle", "19")),
+        ("sqlserver:2022", ("mssql", "2022")),
+        ("pg:16", ("postgresql", "16")),
+        ("pg", ("postgresql", "18")),
+    ],
+)
+def test_databases_and_versions_are_named_as_people_do(text: str, known: tuple[str, str]) -> None:
+    on, version = database_of(text)
+    assert (on.name, version) == known

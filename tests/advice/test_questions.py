@@ -13,11 +13,12 @@ ANSWERED = paragraphs(PAGE.read_text(encoding="utf-8"))
 
 
 def test_the_page_has_twenty_questions_or_more_each_with_its_thread_and_answer() -> None:
-    assert len({one.address for one in ASKED}) == len(ASKED) >= 20
+    asked_in_public = [one.address for one in ASKED if one.address]
+    assert len(set(asked_in_public)) == len(asked_in_public) >= 20
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
     for number, one in enumerate(ASKED, 1):
         assert f"## {number}. {one.name} {one.ask}" in text, "run python -m scripts.questions"
-        assert f"<{one.address}>" in text
+        assert not one.address or f"<{one.address}>" in text
     assert set(ANSWERED) == set(COMMANDS), "run python -m scripts.questions"
 
 
@@ -37,8 +38,9 @@ REFUSED = [command for command in COMMANDS if ANSWERED.get(command, [""])[0].sta
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command not in REFUSED])
 def test_an_answer_says_what_to_do_then_why_and_what_it_rests_on(command: str) -> None:
     first, *_, last = ANSWERED[command]
-    why = r"(At|After|Over the next|Rebuilt after the next) [\d,]+ "
-    assert re.match(rf"(Use|Keep|Give new rows) `[a-z0-9-]+` .*?\. {why}", first), first
+    small = r"(At this size it does not matter\. )?"
+    do = r"(Use|Leave it|Give new rows|Store the same keys|Keep today's key)\b.+?[.:] "
+    assert re.match(rf"{small}{do}(At|With|The new column's index|The (index|table) ends)\b", first), first
     assert last.startswith("Rests on: "), last
 
 

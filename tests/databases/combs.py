@@ -33,3 +33,16 @@ def decoded(name: str, key: uuid.UUID) -> int | None:
         return None
     assert parts.ticks is not None
     return int(parts.ticks[0]) - UNIX_EPOCH
+
+
+KNOWN = (
+    ("date_from_comb", "018e5f3b-ff48-47cc-b5ba-d01c25cc63a7", "2024-03-21 04:19:11.304000"),
+    ("date_from_comb_legacy", "91900186-2cc4-4502-9bf0-e25afe33db2d", "2002-01-10 23:40:35"),
+    ("date_from_comb", "e677d21f-dbff-4000-8000-000000000000", "9999-12-31 23:59:59.999000"),
+    ("date_from_comb", "e677d21f-dc00-4000-8000-000000000000", "None"),
+    ("date_from_comb_legacy", "00000000-0001-4000-8000-000000000000", "1900-01-01 00:00:00.003333"),
+    ("date_from_comb_legacy", "ffff018b-8200-4000-8000-000000000000", "2079-06-07 00:00:00"),
+    ("date_from_comb_legacy", "ffff018b-8201-4000-8000-000000000000", "None"),
+    ("date_from_comb_legacy", "ffffffff-ffff-4000-8000-000000000000", "None"),
+)
+"""Function, key, and the instant in UTC that it reads."""

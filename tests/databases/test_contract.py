@@ -124,11 +124,26 @@ def test_an_unknown_column_lists_close_ones() -> None:
         on.column("zzz")
 
 
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [
+        ("sqlserver", "mssql"),
+        ("azuresql", "mssql"),
+        ("postgres", "postgresql"),
+        ("pg", "postgresql"),
+        ("mysql8", "mysql"),
+        ("mysql", "mysql"),
+    ],
+)
+def test_an_engine_is_found_by_the_names_that_people_use(alias: str, name: str) -> None:
+    assert engine(alias).name == name
+
+
 def test_an_unknown_database_lists_close_ones() -> None:
     known = ", ".join(sorted(engines()))
     with pytest.raises(UsageError) as refused:
-        engine("postgres")
-    assert str(refused.value) == f"unknown database 'postgres'. Did you mean postgresql? Known: {known}."
+        engine("postgress")
+    assert str(refused.value) == f"unknown database 'postgress'. Did you mean postgresql? Known: {known}."
     assert refused.value.exit_code == 2
 
 

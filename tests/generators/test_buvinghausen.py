@@ -84,6 +84,7 @@ class LateEntropy(Entropy):
         return self
 
 
+@pytest.mark.long
 def test_v7_counter_wraps_at_26_bits(vectors, opened, texts_of) -> None:
     """The vector 67,108,864 keys after a counter of 0."""
     (vector,) = (v for v in vectors("buvinghausen_v7") if v["inputs"]["counter_after_increment"] == 1 << 26)

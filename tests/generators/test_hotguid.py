@@ -71,9 +71,8 @@ def test_one_counter_numbers_the_keys_of_all_shards() -> None:
     assert fields["shard"].tolist() == [7, 8, 7, 0]
 
 
-@pytest.mark.parametrize("vector_layout", ["hotguid"])
-def test_the_shards_of_the_originals_keys_are_extracted(vector_layout, vectors) -> None:
-    for vector in vectors(vector_layout):
+def test_the_shards_of_the_originals_keys_are_extracted(vectors) -> None:
+    for vector in vectors("hotguid"):
         assert extract_shard(vector["guid"]) == vector["shard"] == vector["inputs"]["shard"]
 
 

@@ -15,7 +15,11 @@ from keybench.generators.core.process import Process
 from keybench.generators.newid import PER_TICK
 from keybench.model.byteorder import sort_words
 
-FORMS = {"newid_guid": "newid", "newid_seq": "newid-sequential", "newid_toseq": "newid-to-sequential"}
+FORMS = {
+    "newid_guid": "masstransit-newid",
+    "newid_seq": "masstransit-newid-sequential",
+    "newid_toseq": "masstransit-newid-to-sequential",
+}
 NAMES = [name + suffix for name in FORMS.values() for suffix in ("", "-process")]
 TICK = 638_465_915_513_040_000
 
@@ -59,16 +63,16 @@ def published_sequence(readings: list[int], per_tick: int) -> list[tuple[int, in
 def test_newid_counts_as_published(jumps, opened) -> None:
     """Runs of equal readings, some longer than the keys of a tick, some stepping back."""
     readings = np.repeat(TICK + np.cumsum([by for _, by in jumps]), [keys for keys, _ in jumps])
-    decoded = layout("newid").decode(opened("newid", readings).take(len(readings)))
+    decoded = layout("masstransit-newid").decode(opened("masstransit-newid", readings).take(len(readings)))
     made = list(zip(decoded.ticks.tolist(), decoded.fields["sequence"].tolist(), strict=True))
     assert made == published_sequence(readings.tolist(), PER_TICK)
 
 
 def test_next_sequential_guid_breaks_every_256_keys_of_a_tick(opened) -> None:
-    words = sort_words(opened("newid-sequential", np.full(1_024, TICK)).take(1_024), "rfc").tolist()
+    words = sort_words(opened("masstransit-newid-sequential", np.full(1_024, TICK)).take(1_024), "rfc").tolist()
     breaks = [place for place, (before, after) in enumerate(pairwise(words), 1) if after <= before]
     assert breaks, "its bytes are exchanged"
-    right = sort_words(opened("newid-to-sequential", np.full(1_024, TICK)).take(1_024), "rfc").tolist()
+    right = sort_words(opened("masstransit-newid-to-sequential", np.full(1_024, TICK)).take(1_024), "rfc").tolist()
     assert all(before < after for before, after in pairwise(right))
     assert breaks == [256, 512, 768]
 
@@ -89,6 +93,6 @@ def test_the_worker_is_the_hash_of_the_machine_where_none_is_given(name, opened)
 
 def test_comparison_of_the_originals_tests(guids_of) -> None:
     lower, greater = "fc070000-9565-3668-e000-08d5893343c6", "fc070000-9565-3668-9180-08d589338b38"
-    ticks = layout("newid").decode(guids_of([lower, greater])).ticks
+    ticks = layout("masstransit-newid").decode(guids_of([lower, greater])).ticks
     assert ticks[0] < ticks[1]
     assert ticks.tolist() == [0x08D5893343C6E000, 0x08D589338B389180]

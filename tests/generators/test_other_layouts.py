@@ -31,9 +31,6 @@ def test_instants_as_text(ticks, text) -> None:
     assert iso_text(ticks) == text
 
 
-# uuid-v4, uuid-v7
-
-
 # jhtodd
 
 
@@ -77,13 +74,6 @@ def test_morris_running_maximum_is_the_published_rule(start, readings, opened) -
 def test_morris_starts_at_the_first_reading_unless_the_clock_has_a_start(opened) -> None:
     keys = opened("morris", [5_000, 9_000]).take(2)
     assert layout("morris").decode(keys).ticks.tolist() == [5_001, 5_002]
-
-
-@pytest.mark.parametrize("value", [1, DATETIME_LAST])
-def test_morris_and_efcore_hold_the_first_and_the_last_instant(value, opened) -> None:
-    assert layout("morris").decode(opened("morris", [0], start=value - 1).take(1)).ticks == value
-    decoded = layout("efcore-sequential").decode(opened("efcore-sequential", [], start=value - 1).take(1))
-    assert decoded.fields["counter"] == value
 
 
 def test_morris_takes_eight_bytes_of_entropy_a_process_and_none_a_key(opened) -> None:

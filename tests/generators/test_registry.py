@@ -129,8 +129,18 @@ def test_an_unknown_name_lists_the_close_matches() -> None:
         layout("rt-comb-postgres")
     message = str(refused.value)
     assert message.startswith("unknown layout 'rt-comb-postgres'. Did you mean rt-comb-postgresql or ")
-    names = sorted({known.name for known in layouts().values()})
-    assert message.endswith(f" Known: {', '.join(names)}.")
+    assert message.endswith(" or rt-comb-sql? `keybench list layouts` has all.")
+    assert message.count("rt-comb") == 6, "the name itself, and the five nearest"
+
+
+def test_the_former_name_of_masstransits_keys_is_refused() -> None:
+    said = (
+        "layout newid-process: MassTransit's NewId is called masstransit-newid-process now, and SQL Server's NEWID() "
+        "is server-newid: name one of them."
+    )
+    with pytest.raises(UsageError) as refused:
+        layout("newid-process")
+    assert str(refused.value) == said
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ from tests.generators.scripted import ScriptedEntropy
 START = 637_811_545_420_000_000
 NODED = ["uuid-v1", "uuid-v6"]
 V7 = ["uuid-v7-counter", "uuid-v7-monotonic-random", "uuid-v7-precise"]
-V8_LAST = UNIX_EPOCH + (1 << 60) // 10 - 1
 
 
 def named(chosen, *names: str) -> list[str]:
@@ -180,6 +179,3 @@ def test_monotonic_random_equals_the_loop_over_keys(readings, seed, opened) -> N
     decoded = layout("uuid-v7-monotonic-random").decode(keys)
     fields = (decoded.ticks - START) // TICKS_PER_MS, decoded.fields["number_high"], decoded.fields["number_low"]
     assert list(zip(*(field.tolist() for field in fields), strict=True)) == expected
-
-
-# Version 8

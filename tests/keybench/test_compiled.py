@@ -108,3 +108,10 @@ def test_a_change_in_a_module_that_extends_numba_is_noticed(tmp_path: Path) -> N
         (tmp_path / "part" / "memory.py").write_text(f"from numba.extending import intrinsic\nVALUE = {value}\n")
         prints.append(keybench.compiled._fingerprint(tmp_path))
     assert prints[0] != prints[1]
+
+
+def test_a_first_use_is_asked_about_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keybench.compiled, "_directory", lambda: str(tmp_path / "kernels"))
+    assert [keybench.compiled.first_use(name) for name in ("sqlite", "sqlite", "mariadb")] == [True, False, True]
+    monkeypatch.setattr(keybench.compiled, "_directory", lambda: "/proc/nowhere")
+    assert not keybench.compiled.first_use("sqlite"), "nothing can be kept there"

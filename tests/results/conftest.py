@@ -70,7 +70,6 @@ def readings(database: str, layout: str, rows: int, noise: np.random.Generator, 
         Metric.LEAF_NONADJACENT: 99.9 * chaos,
         Metric.INDEX_BYTES: index,
         Metric.TABLE_BYTES: index + rows * 146.0,
-        Metric.HEAP_CORRELATION: 1 - chaos,
     }
     found = [Reading(metric, float(value), "measured") for metric, value in timed.items()]
     for metric, count in (
@@ -87,10 +86,7 @@ def readings(database: str, layout: str, rows: int, noise: np.random.Generator, 
         values = (rows * 330 + images, images / 8192, images)
         found += [Reading(metric, float(value), "measured") for metric, value in zip(log, values, strict=True)]
     if after:
-        found += [
-            Reading(Metric.POINT_UNIFORM_US, 21.4, "measured"),
-            Reading(Metric.POINT_RECENT_US, 18.2, "measured"),
-        ]
+        found += [Reading(Metric.POINT_UNIFORM_US, 21.4, "measured"), Reading(Metric.POINT_RECENT_US, 18.2, "measured")]
         if chaos > 0.25:
             found += Reading.absent([Metric.RANGE_US_PER_ROW], f"{layout} keys do not lie in order of time.")
         else:

@@ -1,8 +1,6 @@
 """The options of `keybench run`: bad input gives one message with the next step, and no results are lost."""
 
 import os
-import socket
-import time
 from pathlib import Path
 
 import pytest
@@ -14,34 +12,20 @@ from keybench.runners.trials.prediction import ModelTrial
 from tests.databases.installed import free_port
 from tests.runners.conftest import Run, latest_trials, results
 
-NO_DOCKER = {"DOCKER_HOST": "unix:///nonexistent/docker.sock"}
-
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--db", "postgres"), "keybench: unknown database 'postgres'. Did you mean postgresql?"),
-        (("--layout", "uuid-v8x"), "keybench: unknown layout 'uuid-v8x'. Did you mean uuid-v"),
-        (("--scenario", "quik"), "keybench: unknown scenario 'quik'. Did you mean quick?"),
-        (("--column", "guid"), "keybench: unknown column 'guid'."),
-        (("--profile", "durabel"), "keybench: unknown profile 'durabel'. Did you mean durable?"),
-        (("--server", "locl"), "keybench: postgresql has no server kind 'locl' (it has: "),
-        (("--server", "mysql=local"), "keybench: --server mysql=local: mysql is not among the databases of this run"),
-        (("--server", "oracle://db/x"), "keybench: --server oracle://…: none of the databases of this run"),
-        (("--writers", "4", "--rows", "3"), "keybench: 3 rows are too few for 4 writers: give each at least one row."),
-        (("--resume", "latest"), "keybench: "),
-    ],
-)
-def test_a_wrong_name_is_one_line_and_exit_2(here: Run, arguments: tuple[str, ...], message: str) -> None:
-    done = here(*arguments)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert done.stderr.startswith(message)
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+        (("--db", "postgress"), "unknown database 'postgress'. Did you mean postgresql?"),
+        (("--layout", "uuid-v8x"), "unknown layout 'uuid-v8x'. Did you mean uuid-v"),
+        (("--scenario", "quik"), "unknown scenario 'quik'. Did you mean quick?"),
+        (("--column", "guid"), "unknown column 'guid'."),
+        (("--profile", "durabel"), "unknown profile 'durabel'. Did you mean durable?"),
+        (("--server", "locl"), "postgresql has no server kind 'locl' (it has: "),
+        (("--server", "mysql=local"), "--server mysql=local: mysql is not among the databases of this run"),
+        (("--server", "oracle://db/x"), "--server oracle://…: none of the databases of this run"),
+        (("--writers", "4", "--rows", "3"), "3 rows are too few for 4 writers: give each at least one row."),
+        (("--resume", "latest"), "no results database "),
         (("--db", "\t"), "--db '\\t' names no database: name one, such as sqlite, or leave the option out."),
         *[(("--rows", rows), "Invalid value for '--rows'") for rows in ("0", "-3", "many")],
         (("--rows", "9" * 30), "Invalid value for '--rows'"),
@@ -68,26 +52,8 @@ def test_values_that_no_run_can_have(here: Run, arguments: tuple[str, ...], mess
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert done.stderr.startswith("keybench: ")
+    assert "Traceback" not in done.stderr
     assert len(done.stderr) < 5000
-
-
-def test_sql_server_without_a_docker_daemon_says_so_at_once(command: Run) -> None:
-    begin = time.monotonic()
-    done = command("--db", "mssql", **NO_DOCKER)
-    assert done.returncode == 4
-    assert "Docker" in done.stderr
-    assert "postgresql" in done.stderr
-    assert time.monotonic() - begin < 4  # 2 s for the answer; the rest is this busy machine starting Python
-
-
-def test_a_url_that_does_not_answer(here: Run) -> None:
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        port = closed.getsockname()[1]
-        done = here("--db", "postgresql", "--server", f"postgresql://me:s3cret@127.0.0.1:{port}/bench")
-    assert done.returncode == 4, done.stdout + done.stderr
-    assert f"127.0.0.1:{port}" in done.stderr or (f"{port}" in done.stderr and "127.0.0.1" in done.stderr)
-    assert "s3cret" not in done.stdout + done.stderr
 
 
 def test_a_dry_run_says_when_writers_are_busy_and_uses_the_scenarios_columns(here: Run) -> None:

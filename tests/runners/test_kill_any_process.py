@@ -83,20 +83,6 @@ def kill_and_go_on(
 
 
 @pytest.mark.long
-def test_killing_a_writer_the_fork_server_or_the_resource_tracker(
-    tmp_path: Path, servers_folder: Path, variables: dict[str, str]
-) -> None:
-    chance = random.Random(20261122)
-    assert kill_and_go_on(("writer", "fork server", "tracker"), tmp_path, servers_folder, variables, chance)
-
-
-@pytest.mark.long
-@pytest.mark.timeout(7200)
-def test_two_hundred_kills(tmp_path: Path, servers_folder: Path, variables: dict[str, str]) -> None:
-    chance, kills, number = random.Random(20261123), 0, 0
-    while kills < 200:
-        number += 1
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        order = tuple(chance.sample(VICTIMS, len(VICTIMS)))
-        kills += kill_and_go_on(order, folder, servers_folder, variables, chance)
+@pytest.mark.timeout(900)
+def test_killing_any_process(tmp_path: Path, servers_folder: Path, variables: dict[str, str]) -> None:
+    assert kill_and_go_on(VICTIMS, tmp_path, servers_folder, variables, random.Random(20261122))

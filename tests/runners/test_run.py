@@ -46,13 +46,16 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
         assert not missing, f"{trial.database} neither gives {missing} nor says why not"
         assert all((r.value is None) == (r.origin == "absent") and bool(r.reason) == (r.value is None) for r in own)
         kept = {blob.kind: blob for blob in trial.blobs}
-        assert set(kept) == {blobs.PAGES, blobs.MODEL_PAGES, blobs.GROWTH, blobs.COST, blobs.POSITIONS}
+        assert set(kept) == {blobs.PAGES, blobs.MODEL_PAGES, blobs.GROWTH, blobs.POSITIONS}, "the cache holds all"
         real, predicted = (kept[kind].arrays["rows"].tolist() for kind in (blobs.PAGES, blobs.MODEL_PAGES))
         assert real == predicted, "rows on each leaf, in key order"
         assert kept[blobs.GROWTH].arrays["leaf_pages"][-1] == len(real)
     assert "the trials are small: pilots would insert a quarter of their rows or more" in done.stdout
     assert f"next: keybench report {run.id} -o report.html" in done.stdout
     assert not list(servers_folder.iterdir())
+
+
+EVERY = {known.name for known in layouts().values()}
 
 
 def one_of_each_form() -> set[str]:
@@ -62,20 +65,24 @@ def one_of_each_form() -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("databases", "names"),
+    ("databases", "server", "names"),
     [
-        pytest.param("sqlite", one_of_each_form(), id="one of each form"),
-        pytest.param(
-            "postgresql,sqlite", {known.name for known in layouts().values()}, id="all", marks=pytest.mark.long
-        ),
+        pytest.param("sqlite", "embedded", one_of_each_form(), id="one of each form"),
+        pytest.param("postgresql,sqlite", "embedded", EVERY, id="all", marks=pytest.mark.long),
+        *(pytest.param(name, "local", EVERY, id=name, marks=pytest.mark.long) for name in ("mariadb", "mysql")),
     ],
 )
-def test_layouts_of_every_form_can_be_measured(here: Run, tmp_path: Path, databases: str, names: set[str]) -> None:
+def test_layouts_of_every_form_can_be_measured(
+    here: Run, tmp_path: Path, databases: str, server: str, names: set[str]
+) -> None:
+    if server == "local" and (reason := engine(databases).missing("local")):
+        pytest.skip(reason)
     options = ("--rows", "600", "--blocks", "1", "--profile", "fast")
-    done = here("--db", databases, "--server", "embedded", "--layout", ",".join(names), *options)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = here("--db", databases, "--server", server, "--layout", ",".join(names), *options)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
     trials = latest_trials(tmp_path)
     assert {(t.database, t.layout) for t in trials} == {(d, n) for d in databases.split(",") for n in names}
+    assert {(t.server, t.status) for t in trials} == {(server, "ok")}
 
 
 def test_writers_columns_profile_and_configuration_reach_the_results(here: Run, tmp_path: Path) -> None:
@@ -118,45 +125,7 @@ def test_a_trial_that_takes_too_long_is_a_row_and_the_run_goes_on(here: Run, tmp
     assert next(t.error for t in trials if t.layout == "uuid-v4").startswith("no result after ")
 
 
-DATABASES = ("mariadb", pytest.param("mysql", marks=pytest.mark.long))
-SOME_ENGINES = {metric for metric in Metric if metric.definition.some_engines}
-
-
-@pytest.fixture(params=DATABASES)
-def database(request: pytest.FixtureRequest) -> str:
-    """The engine's name."""
-    if reason := engine(request.param).missing("local"):
-        pytest.skip(reason)
-    return str(request.param)
-
-
-ON_MARIADB = pytest.mark.parametrize("database", ["mariadb"], indirect=True)
-
-
-@pytest.mark.long
-def test_every_layout_is_measured_in_a_column_that_takes_its_keys(
-    here: Run, tmp_path: Path, servers_folder: Path, database: str
-) -> None:
-    done = here("--db", database, "--layout", "all", "--rows", "3000", "--blocks", "1", "--profile", "fast")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stderr == ""
-    with results(tmp_path) as store:
-        run = store.run("latest")
-        trials = store.trials(run.id)
-        (environment,) = store.environments(run.id)
-    assert environment.database == database
-    assert ("MariaDB" in environment.versions[database]) == (database == "mariadb")
-    assert {trial.layout for trial in trials} == {known.name for known in layouts().values()}
-    for trial in trials:
-        assert (trial.status, trial.database, trial.server) == ("ok", database, "local")
-        given = {reading.metric: reading for reading in trial.readings}
-        assert not set(Metric) - set(given) - {*SOME_ENGINES, *of_theme(Theme.KEYS), *of_theme(Theme.MACHINE)}
-        assert given[Metric.LEAF_PAGES].value
-    assert not list(servers_folder.iterdir())
-
-
-@ON_MARIADB
-@pytest.mark.usefixtures("database")
+@pytest.mark.skipif(bool(engine("mariadb").missing("local")), reason="no MariaDB server is installed")
 def test_asking_for_uuid_by_name_explains_what_it_refuses(here: Run) -> None:
     assert columns_for(engine("mariadb"), layout("jhtodd-end"), []) == ["binary16"]
     done = here(

@@ -107,10 +107,6 @@ def test_the_model_knows_the_page_size_of_a_users_own_server(here: Run, tmp_path
     ("arguments", "message"),
     [
         (
-            ("--db", "postgresql", "--server", "model", "--set", "page_size=16K"),
-            "unknown setting of postgresql 'page_size'. Known: checkpoint, fillfactor.",
-        ),
-        (
             ("--db", "postgresql", "--server", "model", "--set", "fillfactor=5"),
             "fillfactor of postgresql is a whole number from 10 to 100, not '5'.",
         ),

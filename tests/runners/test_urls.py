@@ -7,10 +7,8 @@ import pytest
 
 from keybench import cli
 from keybench.advice.inspection.command import app as inspect
-from keybench.model.url import hidden, without_password
+from keybench.model.url import hidden
 from keybench.runners.clean import app as clean
-from keybench.runners.launch import command_line
-from keybench.runners.planning.server_choice import resolve
 from tests.runners.conftest import Run
 
 SECRET = "S3CR3T"
@@ -88,15 +86,6 @@ def test_a_run_stores_nothing_secret_of_its_url(here: Run, tmp_path: Path) -> No
     assert done.returncode == 4
     assert SECRET not in done.stdout + done.stderr
     assert SECRET.encode() not in (tmp_path / "keybench-results.sqlite").read_bytes()
-
-
-def test_what_a_run_records_of_a_url() -> None:
-    url = "postgresql://me:S3CR3T@h/d?password=S3CR3T&sslmode=require"
-    stored = "postgresql://me@h/d?sslmode=require"
-    assert without_password(resolve(("postgresql",), (url,))["postgresql"]) == stored
-    assert command_line(["run", f"--server={url}", "--results", url]) == (
-        f"keybench run --server={stored} --results {stored}"
-    )
 
 
 @pytest.mark.parametrize(

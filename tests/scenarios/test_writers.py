@@ -37,9 +37,6 @@ def test_a_writer_of_every_field() -> None:
         (one("start = 5\nstop = 5\n"), "writer.0: writer a stops at 5 s and starts at 5 s: stop it later"),
         (one("start = 5\nstop = 3\n"), "writer.0: writer a stops at 3 s and starts at 5 s: stop it later"),
         (one("rate = 0\n"), "writer.0.rate: Input should be greater than 0 (it says 0)"),
-        (one("shard = 2\nshards = [1]\n"), "writer.0: writer a has a shard and shards: leave one of them out"),
-        (one("shards = [1, 1]\n"), "writer.0: writer a has a shard twice: name each once"),
-        (one("shards = [1, 3]\n[table]\nshards = 2\n"), "no writer sends rows to table 1 of 2: give one the shard 0"),
         (one("busy = []\n"), "writer.0: writer a is never busy: give it a spell, or leave it out"),
         (one("busy = [[3, 3]]\n"), "writer.0: writer a is busy from 3 s to 3 s: put the earlier first"),
         (

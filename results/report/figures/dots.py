@@ -1,11 +1,9 @@
-"""Figures of dots with their ranges: density, insert time, transactions."""
-
-from collections.abc import Sequence
+"""Figures of dots with their ranges: density and insert time."""
 
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.groups import Group
-from keybench.results.plots.charts import Dot, Panel, dot_plot
+from keybench.results.plots.charts import Panel, dot_plot
 from keybench.results.plots.panels import ratio_limits
 from keybench.results.report.figures.figure import (
     STATISTICS,
@@ -18,14 +16,13 @@ from keybench.results.report.figures.figure import (
     gaps,
     group_figure,
     join,
-    medians_note,
     missing,
     named_rows,
     origin_note,
     ratios_note,
     statistics,
 )
-from keybench.results.wording import BETTER, number, ratio
+from keybench.results.wording import BETTER, ratio
 
 _HALVES = (Metric.FIRST_HALF_SECONDS, Metric.SECOND_HALF_SECONDS)
 
@@ -77,46 +74,6 @@ def _half_name(group: Group, metric: Metric) -> str:
         return "All rows"
     place = "First" if metric == Metric.FIRST_HALF_SECONDS else "Second"
     return f"{place} {'million' if group.rows == 2_000_000 else 'half'}"
-
-
-_PERCENTILES = (Metric.TX_P50_MS, Metric.TX_P95_MS, Metric.TX_P99_MS, Metric.TX_MAX_MS)
-_NAMES = ("median", "p95", "p99", "longest")
-
-
-@group_figure("latency", 40, "Transaction time", "ms, lower is better")
-def _transactions(group: Group, styles: Styles, key: str) -> Drawing | str:
-    """The median transaction time of each layout, with lines to the 99th percentile and to the longest."""
-    if not group.values(Metric.TX_P50_MS):
-        return missing(group, Metric.TX_P50_MS)
-    summaries = [[arm.summary(metric) for metric in _PERCENTILES] for arm in group.arms]
-    times = [[known.median if known else None for known in percentiles] for percentiles in summaries]
-    every = [value for values in times for value in values if value]
-    limits = min(every) / 1.2, max(every) * 1.2
-    p99 = [
-        (group.label(arm), values[2]) for arm, values in zip(group.arms, times, strict=True) if values[2] is not None
-    ]
-    panel = Panel("", [_range_to_longest(values) for values in times], "ms, log scale", limits, decades=True)
-    return Drawing(
-        caption=join(
-            "Dots are medians; thick lines reach to the 99th percentile, thin lines to the longest transaction. The "
-            "figures at the right are the median and the 99th percentile.",
-            medians_note(group),
-            group.load_path.latency_note,
-        ),
-        origin=origin_note(group, _PERCENTILES),
-        alt=join("Dot plot with ranges. The 99th percentile:", extremes(p99)),
-        svg=dot_plot(named_rows(group, group.arms, styles), [panel], key),
-        header=("layout", "column", *(f"{name}, ms" for name in _NAMES)),
-        rows=tuple((arm.layout, arm.column, *values) for arm, values in zip(group.arms, times, strict=True)),
-    )
-
-
-def _range_to_longest(percentiles: Sequence[float | None]) -> Dot:
-    """The dot of an arm's times, which are those of `_PERCENTILES`; a dash if one is missing."""
-    middle, _, high, longest = percentiles
-    if middle is None or high is None or longest is None:
-        return Dot(None, text="–")
-    return Dot(middle, low=middle, high=high, text=f"{number(middle)} … {number(high)}", far=longest)
 
 
 @group_figure("order", 20, "Density and fragmentation of the leaf pages", "% of the leaf pages of the key's index")

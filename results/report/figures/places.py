@@ -107,7 +107,7 @@ _INDEX_SCALE: Final = Scale(-3.0, 103.0, ((100.0, "right edge"), (50.0, "middle"
     "Insert positions of each writer",
     "position in key order by the scenario's time, one colour a writer; only the right edge appends",
 )
-def _insert_positions(group: Group, styles: Styles, key: str) -> Drawing | None:
+def insert_positions(group: Group, styles: Styles, key: str) -> Drawing | None:
     """Where in the index each writer's rows went, by time; None with a single writer."""
     blobs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, POSITIONS)) and len(blob.arrays["row"])}
     if not blobs or max(len(blob.about["writers"]) for blob in blobs.values()) < 2:

@@ -52,9 +52,9 @@ def test_a_large_table_is_said_to_be_scaled() -> None:
     ways = asked("postgresql", "uuid-v4", 40_000_000, "uuid-v7", 10_000_000)
     stay, switch = ways["stay"], ways["switch"]
     assert stay.leaf_pages.kind == "scaled"
-    assert stay.before.low < 40_000_000 / (291 * 0.6931) < stay.before.high * 1.05
-    assert switch.leaf_pages.low > stay.leaf_pages.high  # new keys split in halves, and never fill what is free
-    assert ways["convert"].density.low > 89
+    assert stay.before.low < 40_000_000 / (291 * 0.6931) < stay.before.high
+    assert switch.leaf_pages.value > 1.02 * stay.leaf_pages.value  # new keys split in halves, and fill no free place
+    assert ways["convert"].density.value > 89
 
 
 @pytest.mark.parametrize(("there", "come"), [(0, 1), (1, 0)])

@@ -1,20 +1,21 @@
 """Each statement for MySQL and MariaDB that calls itself confirmed is run on a live server."""
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 
 import numpy as np
 import pytest
 
-from keybench.advice.how_to.statements import convert_keys, create_table, rebuild_index, steps, switch_keys
+from keybench.advice.how_to.statements import create_table
 from keybench.databases.contract.statements import Statement
 from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
-from keybench.errors import ServerError
 from keybench.generators.core.layout import layout
+from keybench.model.byteorder import stored
 from keybench.model.keys import Keys
 
 pytestmark = pytest.mark.long
@@ -66,7 +67,7 @@ BYTES = ["uuid-v4", "uuid-v7", "uuid-v7-counter", "rt-comb-postgresql"]
 SERVED = [
     *((on, "binary16", name) for on in ENGINES for name in BYTES),
     *((MARIADB, "uuid", name) for name in ("uuid-v4", "uuid-v7", "rt-comb-sql", "uuid-v1")),
-    (MYSQL, "binary16-swapped", "uuid-v1"),
+    *((on, "binary16-swapped", "uuid-v1") for on in ENGINES),
 ]
 
 
@@ -106,44 +107,23 @@ def test_tables_for_other_keys_are_created(on: MySqlEngine, server: MySqlAdmin, 
         assert server.rows("SELECT id FROM orders ORDER BY id") == [(1,), (2,), (3,)]
 
 
-def test_a_table_changes_its_keys_is_rebuilt_and_converted(on: MySqlEngine, server: MySqlAdmin) -> None:
-    of, column = version(server), on.column("binary16")
-    run(server, create_table(on, of, column, "uuid-v4"))
-    insert(server, ROWS)
-    run(server, switch_keys(on, of, column, "uuid-v7"))
-    insert(server, ROWS)
-    versions = "SELECT SUBSTR(HEX(id), 13, 1), COUNT(*) FROM orders GROUP BY 1 ORDER BY 1"
-    assert server.rows(versions) == [("4", ROWS), ("7", ROWS)]
-    run(server, rebuild_index(on, of, column, "uuid-v7"))
-    for step in convert_keys(on, of, (column, "uuid-v4"), (column, "uuid-v7")):
-        if step.sql:
-            run(server, [step])
-        else:
-            assert step.note.startswith("Fill id_new of old rows in batches")
-            server.rows("UPDATE orders SET id_new = INSERT(id, 7, 1, x'70') WHERE id_new IS NULL")
-    insert(server, 1)
-    assert server.rows(versions) == [("7", 2 * ROWS + 1)]
-    columns = "SELECT column_name FROM information_schema.statistics WHERE table_schema = 'advised'"
-    assert server.rows(f"{columns} AND index_name = 'PRIMARY'") == [("id",)]
-    with pytest.raises(ServerError, match="Duplicate entry"):
-        server.rows("INSERT INTO orders (id) SELECT id FROM orders LIMIT 1")
-
-
-def test_keys_stored_as_text_are_stored_as_bytes(on: MySqlEngine, server: MySqlAdmin) -> None:
-    of, text, column = version(server), on.column("char36"), on.column("binary16")
-    (creating,) = create_table(on, of, text, "uuid-v4")
-    run(server, [creating])
-    for _ in range(20):
-        server.rows("INSERT INTO orders (id) VALUES (UUID())")
-    bytes_of = "SELECT UNHEX(REPLACE(id, '-', '')) FROM orders ORDER BY 1"
-    before = server.rows(bytes_of)
-    for step in steps("retype", on, of, (text, "uuid-v4"), (column, "uuid-v7")):
-        if step.sql:
-            run(server, [step])
-        else:
-            assert step.note.startswith("Give every old row its own key again, in the new type")
-            server.rows("UPDATE orders SET id_new = UNHEX(REPLACE(id, '-', ''))")
-    assert server.rows("SELECT id FROM orders ORDER BY 1") == before
+def test_an_older_mariadb_makes_keys_that_ascend_as_bytes(servers: Servers) -> None:
+    column = MARIADB.column("binary16-swapped")
+    (create,) = create_table(MARIADB, "10.6", column, "uuid-v1")
+    with closing(MySqlAdmin(servers.address(MARIADB, "local"))) as admin:
+        key = Keys(np.arange(16, dtype=np.uint8).reshape(1, 16), "uuid")
+        (expression,) = re.findall(r"DEFAULT \((.*)\) PRIMARY", create.sql, re.DOTALL)
+        swapped = admin.value(
+            "SELECT HEX(" + expression.replace("UUID()", "'00010203-0405-0607-0809-0a0b0c0d0e0f'") + ")"
+        )
+        assert bytes.fromhex(str(swapped)) == stored(key, column.order).tobytes()
+        admin.rows("CREATE OR REPLACE DATABASE advised")
+        admin.rows("USE advised")
+        run(admin, [create])
+        admin.rows("ALTER TABLE orders ADD COLUMN number int AUTO_INCREMENT UNIQUE")
+        insert(admin, 1_000)
+        assert admin.rows("SELECT number FROM orders ORDER BY id") == [(number,) for number in range(1, 1_001)]
+        admin.rows("DROP DATABASE advised")
 
 
 def test_statements_for_newer_versions_of_mariadb_are_not_called_run() -> None:

@@ -3,13 +3,12 @@
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 
 import numpy as np
 import psycopg
 import pytest
 
-from keybench.advice.how_to.statements import convert_keys, create_table, rebuild_index, steps, switch_keys
+from keybench.advice.how_to.statements import create_table
 from keybench.databases.contract.statements import Statement
 from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.postgresql import connection
@@ -80,55 +79,6 @@ def test_tables_for_other_keys_are_created(postgresql: psycopg.Connection, colum
     if name == "bigint-identity":
         insert(postgresql, 3)
         assert postgresql.execute("SELECT array_agg(id ORDER BY id) FROM orders").fetchone() == ([1, 2, 3],)
-
-
-def test_a_table_on_postgresql_changes_its_keys_is_rebuilt_and_converted(postgresql: psycopg.Connection) -> None:
-    on, of, column = POSTGRESQL, version(postgresql), POSTGRESQL.column("uuid")
-    run(postgresql, create_table(on, of, column, "uuid-v4"))
-    insert(postgresql, ROWS)
-    run(postgresql, switch_keys(on, of, column, "uuid-v7"))
-    insert(postgresql, ROWS)
-    versions = partial(postgresql.execute, "SELECT substr(id::text, 15, 1), count(*) FROM orders GROUP BY 1 ORDER BY 1")
-    assert versions().fetchall() == [("4", ROWS), ("7", ROWS)]
-    before = postgresql.execute("SELECT pg_relation_size('orders_pkey')").fetchone()
-    run(postgresql, rebuild_index(on, of, column, "uuid-v7"))
-    after = postgresql.execute("SELECT pg_relation_size('orders_pkey')").fetchone()
-    assert before is not None
-    assert after is not None
-    assert after[0] < before[0]
-    run(postgresql, rebuild_index(on, of, column, "uuid-v4"))
-    maker = "uuidv7()" if int(of) >= 18 else "uuid_v7()"
-    for step in convert_keys(on, of, (column, "uuid-v4"), (column, "uuid-v7")):
-        if step.sql:
-            run(postgresql, [step])
-        else:
-            assert step.note.startswith("Fill id_new of old rows in batches")
-            postgresql.execute(f"UPDATE orders SET id_new = {maker} WHERE id_new IS NULL")
-    insert(postgresql, 1)
-    assert versions().fetchall() == [("7", 2 * ROWS + 1)]
-    assert postgresql.execute("SELECT count(*) FROM orders WHERE id_old IS NULL").fetchone() == (1,)
-    key = "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'orders_pkey'"
-    assert postgresql.execute(key).fetchall() == [("PRIMARY KEY (id)",)]
-    with pytest.raises(psycopg.errors.NotNullViolation):
-        postgresql.execute("INSERT INTO orders (id) VALUES (NULL)")
-    with pytest.raises(psycopg.errors.UniqueViolation):
-        postgresql.execute("INSERT INTO orders (id) SELECT id FROM orders LIMIT 1")
-
-
-def test_keys_stored_as_text_are_stored_as_uuids(postgresql: psycopg.Connection) -> None:
-    on, of, text, column = POSTGRESQL, version(postgresql), POSTGRESQL.column("char36"), POSTGRESQL.column("uuid")
-    run(postgresql, create_table(on, of, text, "uuid-v4"))
-    postgresql.execute("INSERT INTO orders (id) SELECT gen_random_uuid()::text FROM generate_series(1, 300)")
-    before = postgresql.execute("SELECT id::uuid FROM orders ORDER BY 1").fetchall()
-    for step in steps("retype", on, of, (text, "uuid-v4"), (column, "uuid-v7")):
-        if step.sql:
-            run(postgresql, [step])
-        else:
-            assert step.note.startswith("Give every old row its own key again, in the new type")
-            postgresql.execute("UPDATE orders SET id_new = id::uuid")
-    assert postgresql.execute("SELECT id FROM orders ORDER BY 1").fetchall() == before
-    insert(postgresql, 1)
-    assert postgresql.execute("SELECT count(*) FROM orders WHERE substr(id::text, 15, 1) = '7'").fetchone() == (1,)
 
 
 def test_the_function_makes_the_key_of_a_guid_and_an_instant(postgresql: psycopg.Connection) -> None:

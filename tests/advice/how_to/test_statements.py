@@ -6,7 +6,14 @@ from typing import cast
 import pytest
 
 from keybench.advice.how_to.existing import Name
-from keybench.advice.how_to.statements import convert_keys, create_table, rebuild_index, steps, switch_keys
+from keybench.advice.how_to.statements import (
+    add_public_id,
+    convert_keys,
+    create_table,
+    rebuild_index,
+    steps,
+    switch_keys,
+)
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.statements import UNTESTED, Statement
 from keybench.databases.core.ddl import alike, uuid_version
@@ -133,7 +140,7 @@ def test_each_server_makes_what_it_can(database: str, version: str, column: str,
     ("database", "column", "layout", "declaration"),
     [
         ("postgresql", "uuid", "uuid-v7", "DEFAULT uuidv7()"),
-        ("mysql", "binary16", "uuid-v7", "DEFAULT (UNHEX("),
+        ("mysql", "binary16", "uuid-v7", "DEFAULT (UNHEX(CONCAT("),
         ("mariadb", "uuid", "uuid-v7", "DEFAULT UUID_v7()"),
     ],
 )
@@ -177,6 +184,8 @@ def test_what_no_server_has_run_says_so_and_names_its_page() -> None:
     listed = [*switch_keys(on, "", column, "rt-comb-sql"), *rebuild_index(on, "", column, "uuid-v4")]
     listed += create_table(on, "", column, "uuid-v4")
     listed += create_table(oracle, "", oracle.default_column("uuid"), "oracle-sys-guid")
+    listed += add_public_id(on, "2022", on.column("bigint"), "bigint-identity")
+    listed += add_public_id(oracle, "26ai", oracle.column("number"), "bigint-identity")
     for statement in listed:
         assert not statement.confirmed
         assert statement.source.startswith("https://")
@@ -198,6 +207,37 @@ def test_where_no_recipe_was_tested_one_sentence_says_so(
     on = engine(database)
     column = on.default_column("uuid")
     assert steps(option, on, "", (column, "uuid-v4"), (column, "uuid-v4")) == expected
+
+
+@pytest.mark.parametrize(
+    ("database", "version", "column", "name"),
+    [
+        ("postgresql", "18", "uuid", "uuid-v7"),
+        ("mariadb", "10.6", "bigint", "bigint-identity"),
+        ("oracle", "19c", "number", "bigint-identity"),
+    ],
+)
+def test_a_public_id_needs_an_integer_key_and_random_keys_of_the_server(
+    database: str, version: str, column: str, name: str
+) -> None:
+    on = engine(database)
+    assert add_public_id(on, version, on.column(column), name) == [UNTESTED]
+
+
+@pytest.mark.parametrize(
+    ("database", "old", "new"),
+    [
+        ("postgresql", ("uuid", "uuid-v4"), ("text", "ulid-text")),
+        ("mysql", ("binary16", "uuid-v4"), ("char", "ulid-text")),
+        ("mysql", ("binary16", "uuid-v4"), ("bigint", "snowflake")),
+    ],
+)
+def test_keys_that_no_default_makes_unique_are_not_converted(
+    database: str, old: tuple[str, str], new: tuple[str, str]
+) -> None:
+    """A program that does not know the new keys could not insert."""
+    on = engine(database)
+    assert convert_keys(on, "", (on.column(old[0]), old[1]), (on.column(new[0]), new[1])) == [UNTESTED]
 
 
 def test_every_engine_of_which_advice_speaks_knows_statements() -> None:

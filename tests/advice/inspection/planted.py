@@ -1,8 +1,9 @@
-"""Databases with known keys: twelve tables, each with a layout or mixture of layouts that `inspect` must name."""
+"""Databases with known keys: 33 tables, each with a layout or mixture of layouts that `inspect` must name."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from keybench.model.keys import Keys
 NOW = 639_309_024_000_000_000  # 2026-11-22
 FEW = ("t_v4", "t_v7", "t_switched", "t_int")
 """Tables for short tests."""
-LONG = 10_000
+LONG = 4_000
 """Rows from which tests use all tables."""
 _YEAR = 365 * TICKS_PER_DAY
 
@@ -55,28 +56,63 @@ class Planted:
 
     keys: Keys
     shares: Mapping[str, float]
+    goes: str
+    """Where new rows go, if the server shows the order of arrival."""
     parent: str = ""
+    first: NDArray[np.int64] | None = None
+    """The column `first` of a key of two columns."""
+    sql_type: str = ""
+    """Of the key on PostgreSQL, if it is not the usual one for such keys."""
+    urgent: str = ""
+    """What is urgent about it, in part."""
+
+
+FAMILIES = {
+    "uuid-v1": "places", "uuid-v6": "end", "uuid-v8-time": "end", "ulid": "end", "nhibernate-comb": "anywhere",
+    "rt-comb-postgresql": "end", "morris": "anywhere", "objectid": "end", "ksuid": "end", "xid": "end",
+    "cuid2": "anywhere", "nanoid": "anywhere", "pushid": "end",
+}  # fmt: skip
+"""Layouts of the tables `f_…`, and where their new rows go."""
 
 
 def tables(rows: int) -> Mapping[str, Planted]:
-    """Twelve tables of so many rows."""
+    """33 tables of so many rows."""
     every = instants(rows)
-    orders = made("uuid-v7", every)
+    v4, v7 = made("uuid-v4", every), made("uuid-v7", every)
     child = Keys(np.sort(np.random.default_rng(5).permutation(rows).astype(np.intp)).astype(np.int64) + 1, "int")
+    tenants = np.random.default_rng(6).integers(1, 41, rows)
+    late = Keys(np.concatenate([v7.data, made("uuid-v7", every[: rows // 50] + 2 * _YEAR).data]), "uuid")
+    high = Keys(np.arange(1, rows + 1) + 2_100_000_000, "int")
+    both = {"uuid-v4": 0.5, "uuid-v7": 0.5}
     return MappingProxyType(
         {
-            "t_v4": Planted(made("uuid-v4", every), {"uuid-v4": 1}),
-            "t_v7": Planted(orders, {"uuid-v7": 1}),
-            "t_comb": Planted(made("rt-comb-sql", every), {"rt-comb-sql": 1}),
-            "t_legacy": Planted(made("rt-comb-legacy", every), {"rt-comb-legacy": 1}),
-            "t_efcore": Planted(in_turns("efcore-sequential", rows, 4), {"efcore-sequential": 1}),
-            "t_ulid": Planted(made("ulid-text", every), {"ulid-text": 1}),
-            "t_snowflake": Planted(made("snowflake", every), {"snowflake": 1}),
-            "t_newseq": Planted(made("newsequentialid", every), {"newsequentialid": 1}),
-            "t_switched": Planted(one_after_another("uuid-v4", "uuid-v7", rows), {"uuid-v4": 0.5, "uuid-v7": 0.5}),
-            "t_mixed": Planted(_shuffled(rows), {"uuid-v4": 0.7, "rt-comb-postgresql": 0.3}),
-            "t_int": Planted(Keys(np.arange(1, rows + 1), "int"), {"bigint-identity": 1}),
-            "t_child": Planted(child, {"bigint-identity": 1}, parent="t_int"),
+            "t_v4": Planted(v4, {"uuid-v4": 1}, "anywhere"),
+            "t_v7": Planted(v7, {"uuid-v7": 1}, "end"),
+            "t_comb": Planted(made("rt-comb-sql", every), {"rt-comb-sql": 1}, "anywhere"),
+            "t_legacy": Planted(made("rt-comb-legacy", every), {"rt-comb-legacy": 1}, "anywhere"),
+            "t_efcore": Planted(in_turns("efcore-sequential", rows, 4), {"efcore-sequential": 1}, "anywhere"),
+            "t_ulid": Planted(made("ulid-text", every), {"ulid-text": 1}, "end"),
+            "t_snowflake": Planted(made("snowflake", every), {"snowflake": 1}, "end"),
+            "t_newseq": Planted(made("newsequentialid", every), {"newsequentialid": 1}, "anywhere"),
+            "t_switched": Planted(one_after_another("uuid-v4", "uuid-v7", rows), both, "between"),
+            "t_mixed": Planted(_shuffled(rows), {"uuid-v4": 0.7, "rt-comb-postgresql": 0.3}, "anywhere"),
+            "t_int": Planted(Keys(np.arange(1, rows + 1), "int"), {"bigint-identity": 1}, "end"),
+            "t_child": Planted(child, {"bigint-identity": 1}, "end", parent="t_int"),
+            "50% [red]back": Planted(one_after_another("uuid-v7", "uuid-v4", rows), both, "anywhere"),
+            "t_combed": Planted(
+                one_after_another("rt-comb-postgresql", "uuid-v7", rows),
+                {"rt-comb-postgresql": 0.5, "uuid-v7": 0.5},
+                "end",
+            ),
+            "t_ahead": Planted(late, {"uuid-v7": 1}, "between", urgent="a clock was ahead: 2 % of the"),
+            "t_full": Planted(
+                high, {"bigint-identity": 1}, "end", sql_type="integer", urgent="is at 2.1 billion of 2.15 billion"
+            ),
+            "t_text": Planted(v4, {"uuid-v4": 1}, "anywhere", sql_type="character(36)"),
+            "c_v7": Planted(v7, {"uuid-v7": 1}, "places", first=tenants),
+            "c_v4": Planted(v4, {"uuid-v4": 1}, "anywhere", first=tenants),
+            "c_dated": Planted(v4, {"uuid-v4": 1}, "end", first=np.arange(rows)),
+            **{f"f_{name}": Planted(made(name, every), {name: 1}, goes) for name, goes in FAMILIES.items()},
         }
     )
 
@@ -91,10 +127,17 @@ def _shuffled(rows: int) -> Keys:
     return Keys(data, "uuid")
 
 
-def values(keys: Keys) -> Iterator[bytes | str | int]:
-    """Keys as drivers take them: bytes, text or integers."""
+def values(keys: Keys, *, text: bool = False) -> Iterator[bytes | str | int]:
+    """Keys as drivers take them: bytes, text or integers. `text`: GUIDs as text."""
     if keys.kind == "int":
         yield from keys.data.tolist()
     else:
         for row in keys.data:
-            yield row.tobytes().decode() if keys.kind == "text" else row.tobytes()
+            value = row.tobytes()
+            yield (
+                value.decode()
+                if keys.kind == "text"
+                else str(UUID(bytes=value))
+                if text and keys.kind == "uuid"
+                else value
+            )

@@ -48,7 +48,10 @@ def test_sql_server(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Answers(
         {
             mssql.STARTED: [("2026-11-01T00:00:00",)],
-            mssql.TABLES: [("dbo", "orders", "U ", 1, ROWS, 1_000_000), ("dbo", "seen", "V ", 1, None, None)],
+            mssql.TABLES: [
+                ("dbo", "orders", "U ", 1, ROWS, 1_000_000, 2),
+                ("dbo", "seen", "V ", 1, None, None, 0),
+            ],
             mssql.FOREIGN: [],
             mssql.INDEXES: [(1, "PK_orders", True, True, 1, False, 0, "id", "uniqueidentifier", 16)],
             mssql.INSERTED: [(ROWS,)],
@@ -63,7 +66,8 @@ def test_sql_server(monkeypatch: pytest.MonkeyPatch) -> None:
     (key,) = table.indexes
     assert key.content
     assert "rt-comb-sql" in key.content.groups[0].layouts
-    assert key.ascends is True  # SQL Server compares the end of a GUID first
+    assert key.new_rows.where == "end"  # SQL Server compares the end of a GUID first
+    assert table.table.children == 2
     assert (key.pages.density, key.pages.full, round(table.gain)) == (68.5, 100.0, round(100 * 8192 * 0.315))
     assert "rt-comb-sql" in headline(table)
     assert all(text.startswith(("SELECT", "SET")) for text in server.sent)

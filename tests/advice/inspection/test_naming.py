@@ -16,7 +16,7 @@ NAMES = sorted({known.name for known in layouts().values()})
 SHORT = {"uuid-v4", "ulid", "snowflake-discord"}
 NOT_YET = {"bigint-bit-reversed"}
 TOLD_BY_OTHERS = {
-    "buvinghausen-legacy-sql": "newid-process",
+    "buvinghausen-legacy-sql": "masstransit-newid-process",
     "tvondra-sequence": "tvondra-time",
     "tvondra-time": "tvondra-sequence",
 }
@@ -32,7 +32,7 @@ def seen(keys: Keys, rows: np.ndarray | None, order: Order = "rfc") -> Content:
         form, given = "bytes", [row.tobytes() for row in np.asarray(stored(keys, order))]
     at = None if rows is None else rows.astype(np.float64)
     follows = None if rows is None else np.diff(rows, prepend=-2) == 1
-    return content(SampleHere(given, at, "place", follows), form, "rfc", NOW)  # type: ignore[arg-type]
+    return content(SampleHere(given, at, "place", follows), form, NOW)  # type: ignore[arg-type]
 
 
 def pages(seed: int = 1) -> np.ndarray:
@@ -92,7 +92,15 @@ def test_one_key_in_two_hundred_of_another_layout_is_found() -> None:
     assert "rt-comb-postgresql" in found.groups[1].layouts
 
 
-def test_keys_of_tomorrow_and_of_1980_are_no_v7() -> None:
-    for at in (NOW + 400 * TICKS_PER_DAY, NOW - 46 * 365 * TICKS_PER_DAY):
-        found = seen(made("uuid-v7", np.full(2_000, at, np.int64)), None)
-        assert all("uuid-v7" not in one.layouts for one in found.groups)
+def test_keys_of_1980_are_no_v7() -> None:
+    found = seen(made("uuid-v7", np.full(2_000, NOW - 46 * 365 * TICKS_PER_DAY, np.int64)), None)
+    assert all("uuid-v7" not in one.layouts for one in found.groups)
+
+
+@pytest.mark.parametrize("part", [0.02, 1.0])
+def test_keys_that_are_dated_ahead_are_of_their_layout(part: float) -> None:
+    at = instants(4_000)
+    at[: int(part * len(at))] += 5 * 365 * TICKS_PER_DAY
+    (group,) = seen(made("uuid-v7", at), None).groups
+    assert "uuid-v7" in group.layouts
+    assert (group.share, group.ahead) == (pytest.approx(1.0), pytest.approx(part, abs=0.002))

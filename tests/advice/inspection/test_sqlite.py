@@ -1,7 +1,9 @@
 """SQLite files: what is in them is named, and nothing is written to them or beside them."""
 
 import json
-from contextlib import suppress
+import re
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,9 @@ import numpy as np
 import pytest
 
 from keybench.advice.inspection import command
+from keybench.databases.sqlite.inspection import SqliteInspector
 from keybench.errors import EnvironmentMissing, UsageError
+from tests.advice.inspection.next_rows import assert_as_forecast
 from tests.advice.inspection.planted import FEW, LONG, tables
 from tests.advice.inspection.planting import STRANGE, assert_named, assert_strange_names_are_shown, into_sqlite
 from tests.parameters import first
@@ -37,7 +41,7 @@ def files(folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("rows", "journal"),
-    [(2_000, "off"), *(pytest.param(20_000, journal, marks=pytest.mark.long) for journal in ("off", "wal"))],
+    [(2_000, "off"), *(pytest.param(4_000, journal, marks=pytest.mark.long) for journal in ("off", "wal"))],
 )
 def test_planted_layouts_are_named_and_nothing_is_written(rows, journal, tmp_path, capsys) -> None:
     path, planted = tmp_path / "shop.sqlite", tables(rows)
@@ -49,7 +53,7 @@ def test_planted_layouts_are_named_and_nothing_is_written(rows, journal, tmp_pat
     assert files(tmp_path) == before
     assert_named(record, planted)
     for table in record["tables"]:
-        assert table["rows"] == rows
+        assert table["rows"] == len(planted[table["name"]].keys)
         for index in table["indexes"]:
             assert index["density"] == pytest.approx(density(path, index["name"]), abs=0.01)
     (switched,) = [one for one in record["tables"] if one["name"] == "t_switched"]
@@ -91,7 +95,7 @@ def test_what_cannot_be_inspected_is_said_in_a_sentence(tmp_path, capsys) -> Non
     }
     owner.execute("INSERT INTO orders VALUES ('0190', 1); INSERT INTO loose VALUES (1)")
     findings = {one["name"]: one["finding"] for one in inspected(path, capsys)["tables"]}
-    assert "its primary key (a, b), of which keybench looks at a, is" in findings["orders"]
+    assert "its primary key (a, b) is keys of no layout" in findings["orders"]
     assert findings["loose"].endswith(
         "keybench can say nothing of its keys: it has no primary key, unique index or foreign key."
     )
@@ -179,3 +183,68 @@ def test_strange_names_are_shown_as_they_are(tmp_path, capsys, monkeypatch) -> N
             f"CREATE TABLE {quoted} ({quoted} INTEGER PRIMARY KEY, n); INSERT INTO {quoted} (n) VALUES (1), (2), (3)"
         )
     assert_strange_names_are_shown(str(path), capsys, monkeypatch)
+
+
+@pytest.mark.parametrize("rebuilt", [False, True])
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        ("t_v4", "uuid-v4"),
+        ("t_v4", "uuid-v7"),
+        ("t_switched", "uuid-v7"),
+        ("t_comb", "uuid-v7"),
+        ("t_int", "bigint-identity"),
+        ("t_text", "uuid-v7"),
+    ],
+)
+def test_the_next_rows_are_forecast_to_the_page(table: str, name: str, rebuilt, tmp_path: Path) -> None:
+    path = tmp_path / "shop.sqlite"
+    into_sqlite(path, {table: tables(6_000)[table]})
+
+    def run(statement: str, rows: Sequence[Any] = ()) -> None:
+        with closing(apsw.Connection(str(path))) as owner:
+            if rows:
+                with owner:
+                    owner.executemany(statement, [(row,) for row in rows])
+            else:
+                owner.execute(statement)
+
+    insert = f"INSERT INTO {table} VALUES (?, '{'x' * 60}')"
+    rebuild = (lambda: run("VACUUM")) if rebuilt else None
+    assert_as_forecast(lambda: SqliteInspector(path), table, name, rebuild, lambda rows: run(insert, rows))
+
+
+def test_next_says_what_it_reads_and_refuses_what_is_large(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    path = tmp_path / "shop.sqlite"
+    planted = tables(6_000)
+    into_sqlite(path, {name: planted[name] for name in ("t_v4", "c_v4")})
+    command.app([str(path), "--table", "t_v4", "--next", "4k"], standalone_mode=False)
+    shown = capsys.readouterr()
+    assert "Reads 160 KB: each page of the index is read from the file." in shown.err
+    assert [line.split()[:2] for line in shown.out.splitlines()[2:]] == [
+        ["uuid-v4", "as"], ["uuid-v7", "as"], ["uuid-v4", "rebuilt"], ["uuid-v7", "rebuilt"]
+    ]  # fmt: skip
+    (today, *_) = inspected(path, capsys, "--table", "t_v4", "--next", "4k")["outcomes"]
+    assert (today["layout"], today["rebuilt"], today["appends"]) == ("uuid-v4", False, 0)
+    assert today["leaf_pages"] - today["leaf_pages_before"] == today["splits"] > 0
+    for options, message in {
+        ("--next", "4k"): "--next looks at one table: name it by --table.",
+        ("--table", "c_v4", "--next", "4k"): "--next knows unique indexes of all rows on one column.",
+        (
+            "--table",
+            "t_v4",
+            "--next",
+            "4k",
+            "--most",
+            "100KB",
+        ): "--next reads the whole index, 160 KB, and --most is 100 KB: say --most 160KB to allow it.",
+        (
+            "--table",
+            "t_v4",
+            "--next",
+            "many",
+        ): "--next 'many' is no number of rows: write it as 1e9, 400M or 50_000_000.",
+    }.items():
+        with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+            inspected(path, capsys, *options)

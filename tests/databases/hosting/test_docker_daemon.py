@@ -125,15 +125,19 @@ def test_the_reason_if_no_daemon_is_there(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert docker_daemon.unreachable() == "Connection refused"
 
 
-@pytest.mark.parametrize("host", ["ssh://user@example.org", "npipe:////./pipe/docker_engine", "nonsense", "tcp://"])
-def test_addresses_that_cannot_be_asked(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+ASKED = "keybench asks only daemons at unix:// and tcp:// addresses"
+
+
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        *((host, ASKED) for host in ("ssh://user@example.org", "npipe:////./pipe/docker_engine", "nonsense", "tcp://")),
+        ("tcp://127.0.0.1:99999", "Port out of range 0-65535"),
+    ],
+)
+def test_addresses_that_cannot_be_asked(host: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", host)
-    assert docker_daemon.unreachable() == "keybench asks only daemons at unix:// and tcp:// addresses"
-
-
-def test_a_port_number_out_of_range(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:99999")
-    assert docker_daemon.unreachable() == "Port out of range 0-65535"
+    assert docker_daemon.unreachable() == reason
 
 
 @pytest.mark.parametrize("exists", [True, False])

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from keybench import locked_folder
 from keybench.databases.hosting.private_server import PrivateFolder
 from tests.databases.waiting import wait_while
+from tests.parameters import first
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
 
@@ -74,23 +74,16 @@ def runs(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_kill_of_the_runner_at_a_random_moment_leaves_nothing(base, run, moment) -> None:
+@pytest.mark.parametrize("moment", first(2, MOMENTS))
+@pytest.mark.parametrize("kill", [os.kill, os.killpg])
+def test_kill_of_the_runner_or_its_group_at_a_random_moment_leaves_nothing(base, run, kill, moment) -> None:
     runner = run("wait")
     time.sleep(moment)
-    runner.process.kill()
+    kill(runner.process.pid, signal.SIGKILL)
     base.assert_nothing_left()
 
 
-@pytest.mark.parametrize("moment", MOMENTS[::2])
-def test_kill_of_the_process_group_at_a_random_moment_leaves_nothing(base, run, moment) -> None:
-    runner = run("wait")
-    time.sleep(moment)
-    os.killpg(runner.process.pid, signal.SIGKILL)
-    base.assert_nothing_left()
-
-
-@pytest.mark.parametrize("moment", MOMENTS[::2])
+@pytest.mark.parametrize("moment", first(1, MOMENTS[::2]))
 def test_ctrl_c_at_a_random_moment_leaves_nothing(base, run, moment) -> None:
     runner = run("wait")
     time.sleep(moment)
@@ -137,20 +130,6 @@ def test_a_terminated_keeper_stops_the_server_and_removes_everything(base, run) 
     wait_while(lambda: list(base.path.iterdir()))
     assert list(base.path.iterdir()) == []
     assert not runs(server)
-
-
-def test_sweep_keeps_folders_in_use_and_folders_without_a_lock(base) -> None:
-    (base.path / "keybench-mine").mkdir()  # it has no lock file, so it is not a keeper's
-    stale = base.path / "keybench-test-0"
-    stale.mkdir()
-    (stale / "file").touch()
-    stale.with_name("keybench-test-0.lock").touch()
-    with PrivateFolder("test").start(10) as kept:
-        assert not stale.exists()
-        assert locked_folder.sweep(base.path) == []
-        assert kept.folder.exists()
-        assert kept.alive()
-    assert [path.name for path in base.path.iterdir()] == ["keybench-mine"]
 
 
 def test_the_orphans_of_a_killed_server_are_ended(base) -> None:

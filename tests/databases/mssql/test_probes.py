@@ -49,7 +49,6 @@ def readings(admin: MssqlAdmin, record: Record) -> dict[Metric, Reading]:
 
 def test_every_metric_is_read_or_explained(admin: MssqlAdmin, record: Record) -> None:
     by_metric = readings(admin, record)
-    assert by_metric.pop(Metric.HEAP_CORRELATION).reason == "the table is its key's b-tree: there is no heap beside it."
     assert {metric: (reading.value, reading.origin) for metric, reading in by_metric.items()} == {
         Metric.LOG_BYTES: (50_000.0, "measured"),
         Metric.SPLIT_COUNTER: (100.0, "measured"),
@@ -117,7 +116,7 @@ def test_a_refused_query_makes_its_metrics_absent_with_the_reason(
     record.refuse[statement] = "permission denied"
     by_metric = readings(admin, record)
     missing = {metric for metric, reading in by_metric.items() if reading.value is None}
-    assert missing - {Metric.HEAP_CORRELATION} == absent
+    assert missing == absent
     for metric in absent if reason else ():
         assert by_metric[metric].reason == reason
 

@@ -20,7 +20,7 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
 from keybench.databases.registry import script
-from tests.databases.combs import decoded, expected
+from tests.databases.combs import KNOWN, decoded, expected
 from tests.databases.mysql.conftest import ON_MARIADB, numbers, of_each, programs
 
 DAY = 86_400_000_000
@@ -133,15 +133,8 @@ def calls(names: str, *functions: tuple[str, ...]) -> pytest.MarkDecorator:
 
 @calls(
     "function, key, told",
-    ("date_from_comb", "018e5f3b-ff48-47cc-b5ba-d01c25cc63a7", "2024-03-21 04:19:11.304000"),
+    *KNOWN,
     ("date_from_comb_uuid", "d01c25cc-63a7-47cc-b5ba-018e5f3bff48", "2024-03-21 04:19:11.304000"),
-    ("date_from_comb_legacy", "91900186-2cc4-4502-9bf0-e25afe33db2d", "2002-01-10 23:40:35"),
-    ("date_from_comb", "e677d21f-dbff-4000-8000-000000000000", "9999-12-31 23:59:59.999000"),
-    ("date_from_comb", "e677d21f-dc00-4000-8000-000000000000", "None"),
-    ("date_from_comb_legacy", "00000000-0001-4000-8000-000000000000", "1900-01-01 00:00:00.003333"),
-    ("date_from_comb_legacy", "ffff018b-8200-4000-8000-000000000000", "2079-06-07 00:00:00"),
-    ("date_from_comb_legacy", "ffff018b-8201-4000-8000-000000000000", "None"),
-    ("date_from_comb_legacy", "ffffffff-ffff-4000-8000-000000000000", "None"),
 )
 @pytest.mark.parametrize("zone", ["+00:00", "+05:45"])
 def test_known_combs(server, function: str, key: str, told: str, zone: str) -> None:

@@ -15,7 +15,6 @@ from keybench.databases.mysql import ibd_file as pages
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.probes import PagesProbe, data_file, index_id, innodb_name, read_index
 from keybench.databases.mysql.session import MySqlSession
-from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
@@ -66,24 +65,6 @@ def test_the_file_agrees_with_the_servers_statistics(admin, keys, role) -> None:
     assert figures[Metric.INDEX_BYTES] == 16_384 * reported["size"]
     assert figures[Metric.TABLE_BYTES] >= figures[Metric.INDEX_BYTES]
     assert figures[Metric.INDEX_BYTES] >= 16_384 * (figures[Metric.LEAF_PAGES] + figures[Metric.BRANCH_PAGES])
-
-
-def test_the_order_of_a_table_beside_its_key(admin) -> None:
-    for keys, expected in ((increasing(5000), 1), (descending(5000), -1), (random(5000), 0)):
-        readings = measured(admin, table(role="nonclustered"), keys)
-        assert readings[Metric.HEAP_CORRELATION].value == pytest.approx(expected, abs=1e-9 if expected else 0.05)
-    one = measured(admin, table(role="nonclustered"), increasing(1))
-    assert one[Metric.HEAP_CORRELATION].reason == "fewer than two rows have no order."
-    clustered = measured(admin, table(), increasing(1))
-    assert clustered[Metric.HEAP_CORRELATION].reason == "the table is its key's b-tree: there is no heap beside it."
-
-
-def test_metrics_without_a_counter_are_absent_with_the_reason() -> None:
-    for metric in (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS):
-        assert ENGINE.absent[metric] == (
-            "InnoDB's one counter mixes appends with all other splits: only a page model of its b-tree can tell them "
-            "apart."
-        )
 
 
 @of_each(
@@ -156,7 +137,6 @@ def test_a_users_own_server_gives_counters_sizes_and_leaves_but_no_page_order(ad
             Metric.LEAF_FRAGMENTATION,
             Metric.LEAF_NONADJACENT,
             Metric.BRANCH_SPLITS,
-            Metric.HEAP_CORRELATION,
         }
         assert readings[Metric.BRANCH_PAGES].reason == (
             "the pages are in the server's files, which keybench reads on its own private servers alone."
@@ -228,9 +208,3 @@ def test_free_pages_with_old_contents_are_not_counted(admin) -> None:
     again = pages.summarise(content, index)
     assert again == whole
     assert np.array_equal(again.levels[0], chain)
-
-
-def test_a_missing_table_is_an_error(admin) -> None:
-    admin.drop(table())
-    with pytest.raises(ServerError, match=rf"^{admin.flavour.title}: there is no table `keybench`\.`trial`\.$"):
-        index_id(admin, table())

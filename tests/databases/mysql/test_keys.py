@@ -14,7 +14,7 @@ from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import ServerKeys, Table
-from tests.databases.mysql.conftest import ON_MARIADB, of_each
+from tests.databases.mysql.conftest import ON_MARIADB
 
 ROWS = 2501
 HERE = [made for made in mariadb.ENGINE.server_keys if made.min_version < 101_100]
@@ -41,14 +41,6 @@ def loaded(admin: MySqlAdmin, on: Table) -> np.ndarray:
     arrived = {row.tobytes().decode(): number for number, row in enumerate(Payload(20).rows(7, ROWS))}
     assert {payload for payload, *_ in by_payload} == set(arrived)
     return np.array([value for _, _, value in sorted(by_payload, key=lambda row: arrived[row[0]])])
-
-
-@of_each("made", here)
-def test_each_row_has_a_key_of_its_own(engine, admin, made: ServerKeys) -> None:
-    on = table(engine, made)
-    assert len(set(loaded(admin, on).tolist())) == ROWS
-    stored = np.concatenate(list(admin.stored_keys(on)))
-    assert len(np.unique(stored, axis=0)) == ROWS
 
 
 def test_auto_increment_counts(engine, admin) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import pickle
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,8 @@ from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import servers, settings
 from keybench.databases.mysql.flavour import MARIADB, flavour_of, require, version_number
 from keybench.databases.mysql.flavour import MYSQL as MYSQL_FLAVOUR
-from keybench.databases.mysql.servers import LocalServer
 from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing
-
-SMALL = ENGINE.settings("durable", "small")
-installed = pytest.mark.skipif(bool(ENGINE.missing("local")), reason="no MariaDB server is installed")
 
 
 def test_both_flavours_are_engines_of_their_own() -> None:
@@ -68,18 +63,6 @@ def test_it_is_reached_only_by_a_private_socket_and_is_recorded_under_its_name(e
     assert ("MariaDB" in admin.versions()[engine.name]) == (engine is ENGINE)
     process = int(Path(admin.value("SELECT @@pid_file")).read_text())
     assert os.geteuid() or Path(f"/proc/{process}").stat().st_uid != 0
-
-
-@installed
-def test_wrong_settings_give_the_logs_last_lines(base) -> None:
-    wrong = replace(SMALL, values={**SMALL.values, "innodb_flush_method": "several"})
-    with pytest.raises(EnvironmentMissing) as caught:
-        LocalServer(MARIADB, "local", wrong).start()
-    message = str(caught.value)
-    assert message.startswith("the private MariaDB server ended while it started. The end of its log:\n")
-    assert "Error while setting value 'several' to 'innodb-flush-method'" in message
-    assert message.endswith("\nFix that, or choose another --server.")
-    base.assert_nothing_left()
 
 
 def test_mariadbs_mysqld_is_not_taken_for_mysql(tmp_path, monkeypatch) -> None:

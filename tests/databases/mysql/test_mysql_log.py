@@ -28,9 +28,7 @@ from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.runners.servers import Target
 from tests.databases.loading import send
-from tests.runners.measuring.test_arrival_order import assert_the_model_is_the_server
 
 TABLE = 1064
 FILE_BLOCKS = 3
@@ -312,10 +310,6 @@ def test_a_table_by_date_is_known_in_the_order_of_its_rows(servers: Servers, on:
     transaction_of = dict(zip(map(bytes, arrivals.keys), arrivals.transactions.tolist(), strict=True))
     assert arrivals.near == BY_DATE
     assert arrivals.sequence.tolist() == [transaction_of[bytes(key)] for key in keys.data]
-
-
-def test_the_page_model_of_four_writers_is_the_server(admin) -> None:
-    assert_the_model_is_the_server(Target(ENGINE, "local", admin.address), admin, 12_000, 100, "clustered")
 
 
 def test_a_type_of_record_that_keybench_does_not_know_leaves_the_order_of_transactions(admin) -> None:

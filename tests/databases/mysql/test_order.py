@@ -6,10 +6,9 @@ import pytest
 
 from keybench.databases.contract_suite.keys import increasing, random, taken_by
 from keybench.databases.mariadb import ENGINE
-from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.probes import read_index
-from keybench.errors import ServerError, UsageError
+from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import LEAF_BYTES, key_bytes, leaf_record
@@ -23,19 +22,6 @@ def version4(keys: Keys) -> Keys:
     data[:, 6] = 0x40 | data[:, 6] & 0x0F
     data[:, 8] = 0x80 | data[:, 8] & 0x3F
     return Keys(data, "uuid")
-
-
-@pytest.mark.parametrize("on", [ENGINE, MYSQL])
-def test_default_columns_are_the_engines_own_types(on) -> None:
-    assert {kind: on.default_column(kind).name for kind in ("uuid", "int", "bytes", "text")} == {
-        "uuid": "uuid" if on is ENGINE else "binary16",
-        "int": "bigint",
-        "bytes": "binary",
-        "text": "char",
-    }
-    assert ("uuid" in {column.name for column in on.columns}) == (on is ENGINE)
-    with pytest.raises(UsageError, match=rf"^unknown {on.name} column 'binary-16'\. Did you mean binary16"):
-        on.column("binary-16")
 
 
 @pytest.mark.parametrize("role", ["clustered", "nonclustered"])

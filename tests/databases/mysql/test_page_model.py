@@ -173,21 +173,3 @@ def test_rows_of_different_lengths_are_those_of_the_model(admin, given, stream: 
     on = table(*given)
     assert_as_the_server(admin, on, keys_in(stream, on, 4000))
     assert admin.value(f"SELECT sum(length(payload)) FROM {ddl.name(on)}") == int(lengths(on, 4000).sum())
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("stream", streams.STREAMS)
-@pytest.mark.parametrize("given", VARYING, ids=str)
-def test_many_rows_of_different_lengths_are_those_of_the_model(admin, given, stream: str) -> None:
-    on = table(*given)
-    assert_as_the_server(admin, on, keys_in(stream, on, 40_000))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("stream", streams.STREAMS)
-@pytest.mark.parametrize("role", ["clustered", "nonclustered"])
-@pytest.mark.parametrize("payload", [0, 100])
-@pytest.mark.parametrize("column", ["binary16", "uuid", "char36", "varchar36", "bigint", "int"])
-def test_indexes_of_many_rows_are_those_of_the_model(admin, column: str, payload: int, role: str, stream: str) -> None:
-    on = table(column, payload, role)
-    assert_as_the_server(admin, on, keys_in(stream, on, 200_000))

@@ -14,8 +14,7 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload, PayloadLengths
 from keybench.model.table import Table
 from tests.databases.loading import lengths, send
-from tests.databases.mysql.conftest import MARIADB, ON_MARIADB, of_each
-from tests.databases.mysql.test_order import version4
+from tests.databases.mysql.conftest import ON_MARIADB
 
 NO_MOMENTS = np.empty(0, np.int64)
 
@@ -95,40 +94,6 @@ def test_reads_and_deletions_use_the_keys_index(admin) -> None:
         assert plan[0][-len(plan[0]) // 2] == index, plan
 
 
-def test_a_repeated_key_is_refused_with_the_servers_message_and_nothing_of_its_transaction_stays(admin) -> None:
-    on = Table("trial", ENGINE.column("bigint"), 0)
-    keys = Keys(np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 3]), "int")
-    admin.create(on)
-    session = MySqlSession(admin.address, on)
-    try:
-        first, second = session.prepare(keys, Payload(0), 0, 6)
-        assert session.send(first) == 6
-        with pytest.raises(
-            ServerError, match=rf"^{admin.flavour.title}: Duplicate entry '3' for key '(trial\.)?PRIMARY'$"
-        ):
-            session.send(second)
-        (third,) = session.prepare(keys[6:10], Payload(0), 6, 10)
-        assert session.send(third) == 4  # the connection goes on
-    finally:
-        session.close()
-    assert sum(map(len, admin.stored_keys(on))) == 10
-
-
-@of_each("column", lambda of: of.columns)
-def test_rows_are_stored_as_they_are(admin, column) -> None:
-    sized, keys = taken_by(column, version4(random(250)))
-    on = Table("trial", sized, 30, "nonclustered")
-    admin.create(on)
-    session = MySqlSession(admin.address, on)
-    try:
-        assert [session.send(batch) for batch in session.prepare(keys, Payload(30), 7, 100)] == [100, 100, 50]
-    finally:
-        session.close()
-    assert np.array_equal(admin.arrived_keys(on), on.column.encode(keys))
-    texts = [row[0] for row in admin.rows(f"SELECT payload FROM {ddl.name(on)} ORDER BY row_id")]
-    assert texts == [row.tobytes().decode() for row in Payload(30).rows(7, len(keys))]
-
-
 @ON_MARIADB
 @pytest.mark.parametrize("width", [250, 251, 60_000])
 def test_arrays_hold_texts_of_any_length(admin, width) -> None:
@@ -162,17 +127,3 @@ def test_rows_have_texts_of_different_lengths(admin, column, role) -> None:
         moments = admin.rows(f"SELECT created FROM {ddl.name(on)} ORDER BY `key`")
         assert [moment for (moment,) in moments] == Payload(600).moments(0, 250).tolist()
     admin.drop(on)
-
-
-def test_settling_waits_until_deleted_rows_are_purged(engine, admin) -> None:
-    on, keys = Table("trial", ENGINE.column("binary16"), 10), increasing(2000)
-    admin.create(on)
-    send(admin.address, on, keys)
-    session = ENGINE.session(admin.address, on)
-    try:
-        assert session.delete(session.prepare_keys(keys[:500])) == 500
-    finally:
-        session.close()
-    admin.settle(on)
-    left = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'"
-    assert (admin.status("Innodb_history_list_length") if engine is MARIADB else admin.value(left)) == 0

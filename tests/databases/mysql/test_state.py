@@ -109,20 +109,6 @@ def test_an_index_with_a_past_is_that_of_the_model_in_all_that_the_server_tells(
     lives(engine, admin, table("char36", 1000), "random", 3000)
 
 
-STREAMS = "increasing", "descending", "random", "4 lagging by 0.5 %"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("stream", STREAMS)
-@pytest.mark.parametrize(
-    "given",
-    [("bigint", 0), ("binary16", 100), ("char36", 3000), ("binary16", 7900)],
-    ids=lambda given: "-".join(map(str, given)),
-)
-def test_indexes_of_other_tables_with_a_past_are_those_of_the_model(engine, admin, given, stream: str) -> None:
-    lives(engine, admin, table(*given), stream, 8000 if given[1] > 1000 else 40_000)
-
-
 def mixture(it: Both, rows: int, seed: int, *, begins: bool = False) -> None:
     """Fourteen steps by chance; there are twice as many keys as rows. `begins`: the model goes on from the server's
     pages after each cleaning."""
@@ -179,12 +165,6 @@ def test_a_merge_threshold_counts_for_purge_too(engine, admin, threshold: str) -
 def of_page_size(request, engine, servers: Servers) -> Iterator[MySqlAdmin]:
     with admin_of_page_size(engine, servers, request.param) as admin:
         yield admin
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("stream", STREAMS)
-def test_pages_of_other_sizes_with_a_past_are_those_of_the_model(engine, of_page_size, stream: str) -> None:
-    lives(engine, of_page_size, table("char36", 300, **of_page_size.page_settings()), stream, 30_000)
 
 
 @pytest.mark.long

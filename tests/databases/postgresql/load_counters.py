@@ -1,13 +1,10 @@
 """What loads into small servers cost by the servers' own counters, and by the model."""
 
-import re
-import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +106,7 @@ class Compared:
 
 def compare(admin: PostgresAdmin, arrivals: Arrivals, payload: int, parts: int = PARTS) -> Compared:
     """Loads the rows and predicts the same."""
-    table = Table("small", ENGINE.default_column("uuid"), payload)
+    table = Table("small", ENGINE.default_column(arrivals.keys.kind), payload)
     admin.create(table)
     admin.checkpoint()
     noted, transactions = [settled(admin)], arrivals.transactions()
@@ -122,7 +119,11 @@ def compare(admin: PostgresAdmin, arrivals: Arrivals, payload: int, parts: int =
     model = ENGINE.page_model(table)
     assert isinstance(model, PredictsCost)
     load = Load(ranked(sort_words(arrivals.keys, table.column.order)), ends, arrivals.rows_per_tx, arrivals.writers)
-    server = Server(cache_bytes=CACHE, checkpoint_bytes=MAX_WAL_SIZE, log_position=noted[0].log)
+    cache, distance = (
+        int(admin.value(f"SELECT pg_size_bytes(current_setting('{name}'))"))
+        for name in ("shared_buffers", "max_wal_size")
+    )
+    server = Server(cache_bytes=cache, checkpoint_bytes=distance, log_position=noted[0].log)
     measured = {
         what: [getattr(after, what) - getattr(before, what) for before, after in pairwise(noted)]
         for what in ("index", "heap", "written", "images", "log")
@@ -142,15 +143,6 @@ def send(admin: PostgresAdmin, table: Table, arrivals: Arrivals, transactions: S
     finally:
         for session in sessions.values():
             session.close()
-
-
-def records(admin: PostgresAdmin, begin: str, end: str) -> dict[str, tuple[int, int]]:
-    """(number, bytes without page images) of each kind of record between two places of the log."""
-    files = Path(admin.address.parameters["data"]) / "pg_wal"
-    command = [Path(admin.address.parameters["programs"]) / "pg_waldump", "--path", files, "--stats=record"]
-    text = subprocess.run([*command, "-s", begin, "-e", end], capture_output=True, text=True, check=True).stdout
-    lines = re.findall(r"^(\w+/[\w+]+) +(\d+) \([^)]*\) +(\d+) ", text, re.MULTILINE)
-    return {kind: (int(number), int(size)) for kind, number, size in lines if int(number)}
 
 
 def settled(admin: PostgresAdmin) -> Counters:

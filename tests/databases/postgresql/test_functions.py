@@ -3,7 +3,7 @@
 import subprocess
 import uuid
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,9 +14,8 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.registry import script
-from keybench.generators import new, timestamp
 from keybench.generators.core.clock import UNIX_EPOCH
-from tests.databases.combs import decoded, expected
+from tests.databases.combs import KNOWN, decoded, expected
 
 DAY = 86_400_000_000
 FIRST, LAST = -70 * 366 * DAY, 225 * 365 * DAY
@@ -105,23 +104,11 @@ def test_any_legacy_comb_is_read_as_the_layout_reads_it(server, days, units, res
             assert abs(by_server * 10 - ticks) <= 10
 
 
-@pytest.mark.parametrize(
-    ("function", "key", "expected"),
-    [
-        ("date_from_comb", "018e5f3b-ff48-47cc-b5ba-d01c25cc63a7", "2024-03-21 04:19:11.304+00"),
-        ("date_from_comb_legacy", "91900186-2cc4-4502-9bf0-e25afe33db2d", "2002-01-10 23:40:35+00"),
-        ("date_from_comb", "e677d21f-dbff-4000-8000-000000000000", "9999-12-31 23:59:59.999+00"),
-        ("date_from_comb", "e677d21f-dc00-4000-8000-000000000000", None),
-        ("date_from_comb_legacy", "00000000-0001-4000-8000-000000000000", "1900-01-01 00:00:00.003333+00"),
-        ("date_from_comb_legacy", "ffff018b-8200-4000-8000-000000000000", "2079-06-07 00:00:00+00"),
-        ("date_from_comb_legacy", "ffff018b-8201-4000-8000-000000000000", None),
-        ("date_from_comb_legacy", "ffffffff-ffff-4000-8000-000000000000", None),
-    ],
-)
-def test_known_combs(server, function: str, key: str, expected: str | None) -> None:
+@pytest.mark.parametrize(("function", "key", "told"), KNOWN)
+def test_known_combs(server, function: str, key: str, told: str) -> None:
     for zone in ("UTC", "Asia/Kathmandu"):
         server.rows(f"SET timezone TO '{zone}'")
-        instant = f"timestamptz '{expected}'" if expected else "NULL"
+        instant = "NULL" if told == "None" else f"timestamptz '{told}+00'"
         assert server.value(f"SELECT {function}('{key}') IS NOT DISTINCT FROM {instant}")
     server.rows("SET timezone TO DEFAULT")
 
@@ -169,8 +156,9 @@ def test_the_printed_script_is_installed_by_psql(local: Address) -> None:
 
 def test_rt_combs_keys_for_postgresql_are_uuidv7_but_for_the_version(embedded: Address) -> None:
     """The claim rt-comb-uuidv7, which is arithmetic, on PostgreSQL 18."""
-    comb = new("rt-comb-postgresql")
-    when = timestamp(comb, "rt-comb-postgresql")
+    when = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
+    microseconds = (when - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    comb = expected("rt-comb-postgresql", uuid.uuid4(), microseconds * 10)
     as_7 = bytearray(comb.bytes)
     as_7[6] = as_7[6] & 0x0F | 0x70
     admin = PostgresAdmin(embedded)

@@ -1,6 +1,6 @@
 """Keys that the server makes: rows are sent without them, and each row has one."""
 
-from itertools import pairwise
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -35,19 +35,10 @@ def test_an_identity_counts(admin) -> None:
     assert np.array_equal(loaded(admin, "server-identity"), np.arange(1, ROWS + 1))
 
 
-def test_random_guids_are_all_different(admin) -> None:
-    keys = loaded(admin, "server-uuid-v4")
-    assert len(np.unique(keys, axis=0)) == ROWS
-    assert set(keys[:, 6] >> 4) == {4}
-
-
-def test_uuidv7_ascends(embedded) -> None:
-    admin = PostgresAdmin(embedded)
-    keys = loaded(admin, "server-uuidv7")
-    admin.close()
-    assert set(keys[:, 6] >> 4) == {7}
-    values = [key.tobytes() for key in keys]
-    assert all(one < next_one for one, next_one in pairwise(values))
+@pytest.mark.parametrize(("name", "version"), [("server-uuid-v4", 4), ("server-uuidv7", 7)])
+def test_guids_have_their_version(embedded, name: str, version: int) -> None:
+    with closing(PostgresAdmin(embedded)) as admin:
+        assert set(loaded(admin, name)[:, 6] >> 4) == {version}
 
 
 def test_a_server_that_is_too_old_says_so(admin) -> None:

@@ -1,26 +1,13 @@
 """Each column's stored values and their order on the server, compared with `byteorder`."""
 
-import numpy as np
 import pytest
 
 from keybench.databases.contract_suite.keys import random, taken_by
-from keybench.databases.core.probes import correlation
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.errors import UsageError
-from keybench.model.byteorder import rank
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import entry_bytes, heap_row_bytes
 from tests.databases.loading import send
-
-
-def test_default_columns_are_the_engines_own_types() -> None:
-    assert ENGINE.default_column("uuid").name == "uuid"
-    assert ENGINE.default_column("int").name == "bigint"
-    assert ENGINE.default_column("bytes").name == "bytea"
-    assert ENGINE.default_column("text").name == "text"
-    with pytest.raises(UsageError, match=r"^unknown postgresql column 'uid'\. Did you mean uuid\? Known: "):
-        ENGINE.column("uid")
 
 
 @pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
@@ -39,12 +26,3 @@ def test_sizes_of_rows_and_entries_are_the_servers(admin, column, payload) -> No
     index, everything = ENGINE.bytes_per_row(on.column, payload, "clustered")
     assert entry + 4 < index < everything
     assert everything > row + index
-
-
-def test_heap_correlation_is_pearsons() -> None:
-    keys = random(5000)
-    places = rank(keys, "rfc")
-    expected = np.corrcoef(np.arange(len(keys)), places)[0, 1]
-    assert correlation(keys.data) == pytest.approx(expected, abs=1e-12)
-    assert correlation(places) == pytest.approx(expected, abs=1e-12)
-    assert correlation(np.array([3, 1], np.int64)) == -1

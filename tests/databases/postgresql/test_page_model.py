@@ -16,12 +16,7 @@ from keybench.pagemodels.page_stats import readings
 from tests.databases import loading
 from tests.databases.loading import measured
 
-EXACT = (
-    *loading.EXACT,
-    Metric.APPENDS,
-    Metric.EDGE_SPLITS,
-    Metric.INTERIOR_SPLITS,
-)
+EXACT = (*loading.EXACT, Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 
 
 def sized(name: str, width: int = 16) -> Column:
@@ -67,13 +62,3 @@ def test_indexes_of_wide_keys_are_those_of_the_model(embedded: Address, width: i
         assert_the_same(admin, Table("trial", column, 0), Keys(data, "bytes"))
     finally:
         admin.close()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("payload", [0, 100])
-@pytest.mark.parametrize("stream", streams.STREAMS)
-@pytest.mark.parametrize("name", ["uuid", "char36", "bigint"])
-def test_indexes_of_many_rows_are_those_of_the_model(
-    admin: PostgresAdmin, name: str, stream: str, payload: int
-) -> None:
-    assert_as_the_server(admin, sized(name), stream, 200_000, payload)

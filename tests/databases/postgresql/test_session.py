@@ -1,6 +1,7 @@
 """Writers' connections: rows are stored, counted, found and deleted; failures are ServerErrors."""
 
 import time
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -11,8 +12,6 @@ from keybench.databases.contract_suite.keys import increasing, random
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.wire import pack
-from keybench.errors import ServerError
-from keybench.model.keys import Keys
 from keybench.model.payload import Payload, PayloadLengths
 from keybench.model.table import Table
 from tests.databases.loading import send
@@ -35,14 +34,6 @@ def test_batches_hold_the_rows_in_order(n, width, payload, rows_per_tx) -> None:
     assert [row[1:] for row in rows] == [((text.tobytes(),) if payload else ()) for text in texts]
 
 
-def test_the_least_and_the_greatest_integer_arrive(admin) -> None:
-    on = Table("trial", ENGINE.column("bigint"), 0)
-    keys = Keys(np.array([-(2**63), -1, 0, 7, 2**63 - 1]), "int")
-    admin.create(on)
-    send(admin.address, on, keys)
-    assert np.array_equal(np.concatenate(list(admin.stored_keys(on))), keys.data)
-
-
 def test_reads_use_the_index(admin) -> None:
     on = Table("trial", ENGINE.column("uuid"), 100)
     keys = random(20_000)
@@ -53,25 +44,9 @@ def test_reads_use_the_index(admin) -> None:
     session.close()
     assert admin.value("SELECT reltuples FROM pg_class WHERE relname = 'trial'") == 20_000
     array = f"ARRAY(SELECT key FROM {layout.name(on)} LIMIT 1000)"
-    for query in (f"= ANY({array})", "= gen_random_uuid()", "BETWEEN gen_random_uuid() AND gen_random_uuid()"):
+    for query in (f"= ANY({array})", f"= '{UUID(int=7)}'", f"BETWEEN '{UUID(int=7)}' AND '{UUID(int=9)}'"):
         plan = admin.rows(f"EXPLAIN SELECT * FROM {layout.name(on)} WHERE key {query}")
-        assert plan
-
-
-def test_payloads_arrive_in_order(admin) -> None:
-    on, keys = Table("odd name, Ünïcode", ENGINE.column("uuid"), 1000), random(2501)
-    admin.create(on)
-    session = ENGINE.session(admin.address, on)
-    try:
-        assert [session.send(batch) for batch in session.prepare(keys, Payload(1000), 7, 500)] == [500] * 5 + [1]
-    finally:
-        session.close()
-    assert np.array_equal(np.concatenate(list(admin.stored_keys(on))), keys.data)  # heap order is sending order
-    texts = [row[0] for row in admin.rows(f"SELECT payload FROM {layout.name(on)} ORDER BY ctid")]
-    assert texts == [row.tobytes().decode() for row in Payload(1000).rows(7, len(keys))]
-    admin.drop(on)
-    with pytest.raises(ServerError, match=r'^PostgreSQL: there is no table keybench\."odd name, Ünïcode"\.$'):
-        admin.index_bytes(on)
+        assert any("Index" in line for (line,) in plan), plan
 
 
 @pytest.mark.parametrize("role", ["nonclustered", "by-date", "fk"])
@@ -90,6 +65,9 @@ def test_texts_of_different_lengths_arrive_with_their_keys(admin, role) -> None:
     for each in on.family:
         stored = admin.rows(f"SELECT payload FROM {layout.name(each)} ORDER BY key")
         assert [text for (text,) in stored] == [text for text in texts for _ in range(each.children)]
+    if role == "by-date":
+        moments = admin.rows(f"SELECT created FROM {layout.name(on)} ORDER BY key")
+        assert [moment for (moment,) in moments] == payload.moments(7, 2501).tolist()
     admin.drop(on)
 
 
@@ -107,11 +85,3 @@ def test_settling_vacuums_deleted_rows(admin) -> None:
         time.sleep(0.01)  # the session reports its deletions when it ends, which may be after VACUUM
     admin.settle(on)
     assert admin.value("SELECT n_dead_tup FROM pg_stat_user_tables WHERE relname = 'trial'") == 0
-
-
-def test_rows_by_date_hold_their_time_of_creation(admin) -> None:
-    table, keys = Table("trial", ENGINE.column("uuid"), 10, "by-date"), increasing(250)
-    admin.create(table)
-    assert send(admin.address, table, keys, 100) == 250
-    rows = admin.rows(f"SELECT created FROM {layout.name(table)} ORDER BY key")
-    assert [moment for (moment,) in rows] == Payload(10).moments(0, 250).tolist()

@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import apsw
-import numpy as np
-import pytest
 
 from keybench.databases.sqlite.connection import connect
-from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 
@@ -40,19 +37,6 @@ def test_overflow_pages_count_in_the_size_but_not_as_leaves(bench: Bench) -> Non
     readings = bench.load(bench.table("binary16", 1000), bench.keys["ascending"](2000))
     pages = value(readings, Metric.LEAF_PAGES) + value(readings, Metric.BRANCH_PAGES)
     assert value(readings, Metric.INDEX_BYTES) == 4096 * (pages + 2000)
-
-
-def test_heap_order_is_the_correlation_of_arrival_and_rank(bench: Bench) -> None:
-    table = bench.table("binary16", 10, "nonclustered")
-    keys = bench.keys["ascending"](20_000)
-    assert value(bench.load(table, keys), Metric.HEAP_CORRELATION) == pytest.approx(1)
-    assert value(bench.load(table, Keys(keys.data[::-1], "uuid")), Metric.HEAP_CORRELATION) == pytest.approx(-1)
-    assert abs(value(bench.load(table, bench.keys["random"](20_000)), Metric.HEAP_CORRELATION)) < 0.03
-    halves = Keys(np.concatenate([keys.data[10_000:], keys.data[:10_000]]), "uuid")
-    assert value(bench.load(table, halves), Metric.HEAP_CORRELATION) == pytest.approx(-0.5, abs=0.001)
-    clustered = bench.load(bench.table("binary16"), keys)[Metric.HEAP_CORRELATION]
-    assert (clustered.value, clustered.origin) == (None, "absent")
-    assert clustered.reason == "the table is its key's b-tree: there is no heap beside it."
 
 
 def test_log_bytes_are_the_frames_in_the_wal(bench: Bench) -> None:

@@ -141,9 +141,9 @@ FIRST = {
     # That one fits better, or is the usual random GUID: 1 in 64 for version and variant, 1 in 16 for a version alone.
     "buvinghausen-legacy": 0.96, "buvinghausen-legacy-sql": 0.90, "buvinghausen-v8time-sql": 0.96,
     "jhtodd-binary": 0.96, "jhtodd-end": 0.96, "jhtodd-string": 0.96, "ulid": 0.95, "ulid-monotonic": 0.95,
-    "morris": 0.91, "morris-corrected": 0.91, "newid": 0.91, "newid-process": 0.91,
-    "newid-sequential": 0.95, "newid-sequential-process": 0.95,
-    "newid-to-sequential": 0.95, "newid-to-sequential-process": 0.95,
+    "morris": 0.91, "morris-corrected": 0.91, "masstransit-newid": 0.91, "masstransit-newid-process": 0.91,
+    "masstransit-newid-sequential": 0.95, "masstransit-newid-sequential-process": 0.95,
+    "masstransit-newid-to-sequential": 0.95, "masstransit-newid-to-sequential-process": 0.95,
     "percona-ordered-uuid": 0.95,
     # HotGuid fixes no bits, and one in twenty of all values has its seconds of 2020 or later.
     "hotguid": 0.92, "hotguid-sql": 0.92, "hotguid-documented": 0.92, "hotguid-documented-sql": 0.92,

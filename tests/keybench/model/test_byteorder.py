@@ -60,12 +60,6 @@ def test_golden_sort_orders(order, listed, vectors, guids_of, texts_of) -> None:
     assert texts_of(keys[np.argsort(places)]) == vector[listed]
 
 
-def test_golden_net_bytes(vectors, guids_of) -> None:
-    (vector,) = vectors("sort_orders")
-    rows = stored(guids_of(vector["inputs"]["guids"]), "net")
-    assert [row.tobytes().hex() for row in rows] == vector["net_bytes_of_inputs"]
-
-
 def test_golden_mariadb_accepts_and_sorts(vectors, guids_of, texts_of) -> None:
     (vector,) = vectors("mariadb_sort_order")
     keys = guids_of(vector["inputs"]["guids"])
@@ -109,13 +103,6 @@ def test_all_other_orders_accept_all(order) -> None:
     data = np.random.default_rng(1).integers(0, 256, (500, 16)).astype(np.uint8)
     assert accepts(Keys(data, "uuid"), order).all()
     assert accepts(Keys(np.arange(3), "int"), "mariadb").tolist() == [True] * 3
-
-
-def test_golden_mysql_swap(vectors, guids_of) -> None:
-    for vector in vectors("mysql_uuid_to_bin_swap"):
-        keys = guids_of([vector["inputs"]["uuid"]])
-        assert stored(keys, "mysql-swap").tobytes().hex().upper() == vector["binary16_hex"]
-        assert stored(keys, "rfc").tobytes().hex().upper() == vector["binary16_noswap_hex"]
 
 
 @pytest.mark.parametrize("order", ORDERS)

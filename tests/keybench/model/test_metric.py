@@ -19,7 +19,6 @@ def test_each_declaration_is_complete(metric: Metric) -> None:
     about = metric.definition
     assert about.title[0].isupper()
     assert about.text.endswith(".")
-    assert (about.shards == "mean") == (about.of_index and about.is_percentage)
 
 
 def test_a_metric_is_found_by_its_name_and_is_a_string() -> None:
@@ -43,9 +42,7 @@ def test_times_of_the_scenario_do_not_depend_on_the_machine() -> None:
 TEXTS = {
     KEY: "key",
     MODEL: "model",
-    Subject.model("split at the middle"): "model: split at the middle",
     Subject.writer("web-1"): "writer web-1",
-    Subject.shard(4): "shard 4",
     Subject(SubjectKind.PHASE, "3 delete"): "phase 3 delete",
     Subject(SubjectKind.MODEL_PHASE, "3 delete"): "modelled-phase 3 delete",
     CLUSTERED: "clustered",
@@ -65,14 +62,14 @@ def test_every_kind_has_a_text() -> None:
     assert {subject.kind for subject in TEXTS} == set(SubjectKind)
 
 
-@given(st.text(min_size=1), st.sampled_from([Subject.writer, Subject.model]))
+@given(st.text(min_size=1), st.sampled_from([Subject.writer, Subject.wait]))
 def test_any_name_is_read_back(name: str, make: type[Subject]) -> None:
     subject = make(name)  # type: ignore[arg-type]
     assert Subject.parse(str(subject)) == subject
 
 
 @pytest.mark.parametrize(
-    "text", ["", "keys", "key x", "writer", "writer ", "shard", "grid 2 processes, 3 rows a tick", "machine 1"]
+    "text", ["", "keys", "key x", "writer", "writer ", "shard 1", "grid 2 processes, 3 rows a tick", "machine 1"]
 )
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="subject"):

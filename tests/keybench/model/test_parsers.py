@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from keybench.errors import UsageError
+from keybench.results.bundle.reading import read_bundle
 from keybench.results.check import baseline
 from keybench.runners import config
 from keybench.scenarios.files import load_scenario
@@ -19,6 +20,10 @@ READERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "scenario": (
         lambda path: load_scenario(str(path)),
         "scenario file x.toml cannot be read ([Errno 22] it is no regular file: 'x.toml'): check the path.",
+    ),
+    "bundle": (
+        read_bundle,
+        "x.toml cannot be read (it is no regular file): name a file of `keybench export --bundle`.",
     ),
     "configuration": (
         lambda path: config.options("run", [], path),

@@ -1,7 +1,6 @@
 """Tables and the indexes measured besides the key's; load paths; columns."""
 
 import uuid
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.byteorder import rank
 from keybench.model.column import Column
-from keybench.model.keys import Keys, Kind, Order
+from keybench.model.keys import Keys, Kind
 from keybench.model.load_path import LOAD_PATHS, LoadPath, load_path
 from keybench.model.subject import CLUSTERED, PARENT
 from keybench.model.table import Table
@@ -57,7 +56,6 @@ def test_an_unknown_path_lists_the_known_ones() -> None:
 
 
 GUID: frozenset[Kind] = frozenset({"uuid"})
-STORED_ORDERS = [order for order in get_args(Order) if order != "none"]
 
 example = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
 
@@ -72,14 +70,6 @@ def test_text_is_what_uuid_prints_and_sorts_as_the_bytes_do(guids: list[uuid.UUI
     text = Column("c", "T", GUID, "rfc", "text").encode(keys)
     assert [bytes(row).decode() for row in text] == [str(guid) for guid in guids]
     assert [str(guids[i]) for i in np.argsort(rank(keys, "rfc"))] == sorted(map(str, guids))
-
-
-@pytest.mark.parametrize("order", STORED_ORDERS)
-@given(guids=st.lists(st.uuids(), min_size=1, max_size=50, unique=True))
-def test_stored_bytes_sort_as_the_order_ranks(order: Order, guids: list[uuid.UUID]) -> None:
-    keys = keys_of(*guids)
-    stored = [bytes(row) for row in Column("c", "T", GUID, order).encode(keys)]
-    assert [stored[i] for i in np.argsort(rank(keys, order))] == sorted(stored)
 
 
 def test_a_column_accepts_its_kinds_alone() -> None:
@@ -103,16 +93,7 @@ def test_a_column_refuses_what_its_order_refuses() -> None:
 def test_a_column_of_32_bits_accepts_what_fits_and_layouts_that_always_do() -> None:
     column = Column("int", "int", frozenset({"int"}), "rfc", "int", width=4)
     values = [-(2**63), -(2**31) - 1, -(2**31), -1, 0, 2**31 - 1, 2**31, 2**63 - 1]
-    assert column.accepts(Keys(np.array(values), "int")).tolist() == [
-        False,
-        False,
-        True,
-        True,
-        True,
-        True,
-        False,
-        False,
-    ]
+    assert column.accepts(Keys(np.array(values), "int")).tolist() == [False] * 2 + [True] * 4 + [False] * 2
     assert column.refusal == "int takes integers of 32 bits"
     for name, fits in (("int-identity", True), ("bigint-identity", False), ("snowflake", False)):
         assert column.accepts_all(layout(name).shared_bits()) == fits

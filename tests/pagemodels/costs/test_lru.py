@@ -1,6 +1,6 @@
 """The cache counts what an ordered dict of pages counts."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -16,8 +16,11 @@ Touch = tuple[int, int, int, int]
 Rows = list[list[Touch]]
 
 
-def plain(load: Load, rows: Rows, room: int, private: bool, checkpoint: int) -> list[list[list[int]]]:
+def plain(
+    load: Load, rows: Rows, room: int, private: bool, checkpoint: int, most_uses: tuple[int, int]
+) -> list[list[list[int]]]:
     """(parts, what is counted, kinds)."""
+    uses = Counter[int]()
     free, kept = OrderedDict[int, None](), OrderedDict[int, None]()  # pages that may leave, and pages that stay
     kinds, changed = dict[int, int](), set[int]()
     counts = [[[0] * 4 for _ in range(4)] for _ in load.ends]
@@ -40,6 +43,10 @@ def plain(load: Load, rows: Rows, room: int, private: bool, checkpoint: int) -> 
             free[page] = None
             in_tx.discard(page)
             changed.discard(page)
+        while uses[next(iter(free))]:
+            page, _ = free.popitem(last=False)
+            uses[page] -= 1
+            free[page] = None
         page, _ = free.popitem(last=False)
         count[LEFT][kinds[page]] += page in changed
         in_tx.discard(page)
@@ -59,11 +66,13 @@ def plain(load: Load, rows: Rows, room: int, private: bool, checkpoint: int) -> 
             drop()
         rows_of_tx += 1
         for _, page, kind, use in touches:
+            stays = page in free and most_uses[0] > 0
             if page not in free and page not in kept:
                 if len(free) + len(kept) == room:
                     drop()
                 count[READ][kind] += use != NEW
             kinds[page] = kind
+            uses[page] = min(uses[page] + 1, most_uses[kind == lru.TABLE])
             if use != LOOKED_AT and page not in in_tx:
                 count[LOGGED][kind] += 1
                 waiting[kind] += page not in in_log
@@ -72,6 +81,8 @@ def plain(load: Load, rows: Rows, room: int, private: bool, checkpoint: int) -> 
                 in_log.add(page)
                 in_tx.add(page)
                 changed.add(page)
+            if stays:
+                continue
             free.pop(page, None)
             kept.pop(page, None)
             (kept if private and page in in_tx else free)[page] = None
@@ -107,22 +118,24 @@ def in_chunks(rows: Rows, size: int) -> Iterable[np.ndarray]:
     private=st.booleans(),
     restart=st.none() | st.integers(1, 300),
     checkpoint=st.integers(1, 60),
+    uses=st.sampled_from([(0, 0), (5, 5), (5, 1)]),
     seed=st.integers(0, 2**32),
 )
 def test_the_cache_is_a_plain_one(
     n: int, pages: int, room: int, rows_per_tx: int, writers: int, private: bool, restart: int | None,
-    checkpoint: int, seed: int,
+    checkpoint: int, uses: tuple[int, int], seed: int,
 ) -> None:  # fmt: skip
     chance = np.random.default_rng(seed)
+    private = private and uses[0] == 0
     senders = None if writers == 1 else np.repeat(chance.integers(0, writers, n), 5)[:n].astype(np.int16)
     load = Load(np.arange(n), [n // 3, n], rows_per_tx, senders, restart=restart)
     rows = list(random_rows(chance, n, pages))
-    cache = LruCache.empty(load, room, private=private, checkpoint=checkpoint)
+    cache = LruCache.empty(load, room, private=private, checkpoint=checkpoint, uses=uses)
     for touches in in_chunks(rows, 70):
         cache.use(touches)
     counts = [cache.counted(what) for what in range(4)]
     found = [[[int(getattr(one, kind)[part]) for kind in KINDS] for one in counts] for part in range(2)]
-    assert found == plain(load, rows, room, private, checkpoint)
+    assert found == plain(load, rows, room, private, checkpoint, uses)
 
 
 KINDS = ("leaf", "branch", "table", "other")

@@ -34,8 +34,6 @@ def test_nothing_is_read_or_written_while_all_pages_fit() -> None:
     small = model().load_cost(load_, Server(cache_bytes=6 << 20))
     assert small.log is not None
     assert np.array_equal(small.log.bytes, cost.log.bytes), "the log does not depend on the pool"
-    short = model().load_cost(load_, Server(cache_bytes=64 << 20, checkpoint_bytes=1 << 20))
-    assert short.written is None, "pages that only checkpoints write are not known"
 
 
 def test_random_keys_read_a_page_a_row_once_the_index_is_far_larger_than_the_pool() -> None:

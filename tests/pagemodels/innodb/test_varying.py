@@ -8,7 +8,6 @@ import pytest
 from benchmarks import streams
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
-from keybench.errors import UsageError
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import predict
@@ -61,13 +60,3 @@ def test_a_text_has_its_length_in_front() -> None:
     lengths = np.array([0, 127, 128, 255])
     assert payload_bytes(lengths, 255).tolist() == [1, 128, 129, 256]
     assert payload_bytes(lengths, 256).tolist() == [1, 128, 130, 257]
-
-
-def test_texts_that_may_be_stored_outside_of_their_rows_are_refused() -> None:
-    on = Table("trial", ENGINE.column("binary16"), 8100, lengths=PayloadLengths(0, 8100))
-    with pytest.raises(
-        UsageError,
-        match=r"^a record of 8136 bytes is too long for a page of 16384: the page model of InnoDB takes shorter keys "
-        r"and payloads only\.$",
-    ):
-        ENGINE.page_model(on)

@@ -284,8 +284,6 @@ def test_checkpoints_equal_a_load_that_ends_there(given: tuple[str, int, KeyRole
 
 def test_tables_that_cannot_be_modelled_are_refused() -> None:
     on = Table("trial", ENGINE.column("binary16"), 0)
-    with pytest.raises(UsageError, match=r"^unknown parameter of the page model 'initrans'\. Known: page_bytes\.$"):
-        ENGINE.page_model(on, initrans=1)
     with pytest.raises(
         UsageError, match=r"^SQLite has no pages of 1000 bytes: take a power of two from 512 to 65536\.$"
     ):
@@ -296,7 +294,3 @@ def test_tables_that_cannot_be_modelled_are_refused() -> None:
         match=r"^the payloads of this table vary: give the page model the length of each with `with_payloads`\.$",
     ):
         modelled(varying, streams.keys(np.arange(3), on.column))
-    with pytest.raises(
-        UsageError, match=r"^the column blob is as wide as its keys: give it their width with `sized` first\.$"
-    ):
-        ENGINE.page_model(Table("trial", ENGINE.column("blob"), 0))

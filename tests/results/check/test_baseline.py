@@ -84,7 +84,7 @@ VALUES = st.one_of(st.none(), st.integers(0, 2**53).map(float), st.floats(-1e9, 
             CountArm,
             layout=st.text(max_size=8),
             column=st.text(max_size=8),
-            subject=st.sampled_from([KEY, Subject.model("split at the middle")]),
+            subject=st.sampled_from([KEY, Subject.writer("web-1")]),
             counts=st.dictionaries(
                 st.sampled_from(Metric), VALUES | st.lists(VALUES, min_size=1, max_size=3), max_size=4
             ),

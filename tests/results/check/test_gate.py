@@ -101,6 +101,14 @@ def test_a_count_that_is_no_longer_measured_is_a_change_and_one_more_block_is_no
         "none",
         "no longer measured",
     )
+    fuller = compared(counted(leaf_pages=270, appends=5), counted(leaf_pages=276, appends=4))
+    assert (fuller.exit_code, list(finding_lines(fuller))) == (
+        1,
+        [
+            "change: postgresql (embedded) · a · uuid · quick, 50,000 rows: leaf_pages 276 → 270 (better); and 1 more "
+            "of a"
+        ],
+    )
     longer = compared(counted(leaf_pages=[276, 277], branch_pages=[2, 2]), counted(leaf_pages=276))
     assert (longer.exit_code, longer.counts) == (0, 1)
 

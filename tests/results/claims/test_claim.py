@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks import theory
-from keybench.databases.contract.settings import Profile
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layouts
@@ -54,20 +53,10 @@ def planned(line: str) -> tuple[TrialPlan, ...]:
     if "--writers" in given:
         work = work.with_equal_writers(int(given["--writers"]))
     check_columns(lists["db"], lists["column"] or work.columns)
-    profile: Profile = "durable"
-    request = Request(
-        databases=lists["db"],
-        servers=dict.fromkeys(lists["db"], given.get("--server", "local")),
-        scenario=work,
-        layouts=resolve_layouts(lists["layout"], work),
-        columns=lists["column"],
-        rows=int(given["--rows"]) if "--rows" in given else None,
-        blocks=int(given["--blocks"]),
-        profile=profile,
-        seed=1,
-        trial_timeout=1.0,
-    )
-    return plan(request)
+    at, layouts = dict.fromkeys(lists["db"], given.get("--server", "local")), resolve_layouts(lists["layout"], work)
+    rows = int(given["--rows"]) if "--rows" in given else None
+    blocks = int(given["--blocks"])
+    return plan(Request(lists["db"], at, work, layouts, lists["column"], rows, blocks, "durable", 1, 1.0))
 
 
 def test_each_command_makes_the_trials_that_answer_its_question() -> None:

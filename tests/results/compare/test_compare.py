@@ -120,25 +120,6 @@ def test_a_single_changed_count_is_always_found(metric: Metric, block: int) -> N
     assert "uuid-v7 · uuid" in as_text(found, (), every=False)
 
 
-def test_any_single_changed_count_is_found_in_a_thousand_runs() -> None:
-    """Whichever trial and count it is, and however small."""
-    before, after = both(lambda trial: trial)
-    rng = np.random.default_rng(1)
-    exact = [row for row in compare(before, after).rows if row.exact]
-    assert {row.verdict for row in exact} == {"same"}
-    for _ in range(1000):
-        chosen = exact[rng.integers(len(exact))]
-        arm = next(arm for arm in after.arms if arm.name == chosen.after)
-        block = int(rng.integers(1, 7))
-        planted = {
-            trial.block: reading(chosen.metric, float(rng.choice([-1, 1])), block=block, layout=trial.layout)(trial)
-            for trial in arm.trials
-        }
-        other = replace(after, arms=(replace(arm, trials=tuple(planted.values())),))
-        rows = compare(before, other, (chosen.metric,)).rows
-        assert [row.verdict for row in rows] != ["same"]
-
-
 def test_counts_that_change_both_ways_have_changed() -> None:
     up, down = (reading(Metric.LEAF_PAGES, by, block=b, layout="uuid-v4") for by, b in ((1, 1), (-1, 2)))
     found = compare(*both(lambda trial: up(down(trial))))
@@ -307,13 +288,13 @@ def test_a_layout_that_always_failed_is_a_row() -> None:
 
 def test_values_without_a_ratio() -> None:
     def change(value: float) -> Change:
-        return lambda trial: with_value(trial, Metric.HEAP_CORRELATION, value)
+        return lambda trial: with_value(trial, Metric.ABORTS, value)
 
-    found = compare(*both(change(-0.5), change(-0.2)), (Metric.HEAP_CORRELATION,))
+    found = compare(*both(change(0), change(5)), (Metric.ABORTS,))
     assert {(row.verdict, row.estimate, row.reason) for row in found.rows} == {
         ("unclear", None, "no ratio of values that are not above zero")
     }
-    found = compare(*both(change(-0.5), change(-0.5), blocks=2), (Metric.HEAP_CORRELATION,))
+    found = compare(*both(change(0), change(0), blocks=2), (Metric.ABORTS,))
     assert {row.verdict for row in found.rows} == {"same"}
 
 

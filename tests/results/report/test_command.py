@@ -1,22 +1,12 @@
-"""The command: its output file, and its errors for missing runs and files."""
+"""The command and its output file."""
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from benchmarks import report as benchmark
-from keybench.results.report.command import app
 from tests.results.report.page import Page
-from tests.runners.conftest import Run, in_this_process
-
-
-@pytest.fixture
-def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """`keybench report …` in the folder, in this process."""
-    return in_this_process(app, dict(os.environ), tmp_path, monkeypatch, capsys)
 
 
 def test_it_writes_the_page_and_prints_its_path(fake_run, tmp_path) -> None:
@@ -26,18 +16,6 @@ def test_it_writes_the_page_and_prints_its_path(fake_run, tmp_path) -> None:
     done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "page.html\n", "")
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-
-
-def test_unknown_runs_and_missing_files_are_refused(fake_run, report: Run, tmp_path) -> None:
-    fake_run(layouts=("bigint-identity",), databases=("sqlite",), blocks=1).close()
-    unknown = report("feed", "--results", "results.sqlite")
-    assert (unknown.returncode, unknown.stdout) == (2, "")
-    assert "feed" in unknown.stderr
-    assert "Traceback" not in unknown.stderr
-    missing = report("latest", "--results", "other.sqlite")
-    assert missing.returncode == 2
-    assert "other.sqlite" in missing.stderr
-    assert not (tmp_path / "other.sqlite").exists()
 
 
 @pytest.mark.long

@@ -3,17 +3,19 @@
 import contextlib
 import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer import Typer
 
+from keybench import cli
 from keybench.errors import UsageError
+from keybench.results.export import app as export_app
 from keybench.results.store.blobs import growth
 from keybench.results.store.database import Store
+from keybench.runners.command import app as run_app
 from tests.results.store.test_store import a_run, a_trial
 
 BAD, GOOD = "0a1b2c3d4e", "5ca1ab77de"
@@ -113,31 +115,27 @@ def circle(file: str) -> None:
         raw.write(page)
 
 
-@pytest.mark.parametrize("arguments", [["run", "--resume", "latest"], ["export", "latest"]])
-def test_pages_that_lead_in_a_circle_are_no_endless_loop(file: str, arguments: list[str]) -> None:
+def refused(app: Typer, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What a command says that ends as the user's mistake."""
+    with pytest.raises(SystemExit) as end:
+        cli.run(app, arguments)
+    assert end.value.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("arguments", [(run_app, "--resume", "latest"), (export_app, "latest")], ids=["run", "export"])
+def test_pages_that_lead_in_a_circle_are_no_endless_loop(file: str, arguments: tuple, capsys) -> None:
     circle(file)
     before = Path(file).read_bytes()
-    done = subprocess.run(
-        [sys.executable, "-m", "keybench", *arguments, "--results", file],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith(f"keybench: {file} is damaged: a part of it cannot be read (")
-    assert "Traceback" not in done.stderr
+    message = refused(arguments[0], capsys, *arguments[1:], "--results", file)
+    assert message.startswith(f"keybench: {file} is damaged: a part of it cannot be read (")
+    assert "Traceback" not in message
     assert Path(file).read_bytes() == before
 
 
-def test_what_a_damaged_run_was_to_measure(file: str) -> None:
+def test_what_a_damaged_run_was_to_measure(file: str, capsys) -> None:
     change(file, "UPDATE run SET definition = ? WHERE id = ?", json.dumps({"scenario": {"rows": "x"}}), GOOD)
-    done = subprocess.run(
-        [sys.executable, "-m", "keybench", "run", "--resume", GOOD, "--results", file],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("keybench: what the run was to measure is damaged in the results (")
-    assert done.stderr.endswith("): measure again, with a new run.\n")
+    message = refused(run_app, capsys, "--resume", GOOD, "--results", file)
+    assert message.startswith("keybench: what the run was to measure is damaged in the results (")
+    assert message.endswith("): measure again, with a new run.\n")

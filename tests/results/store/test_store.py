@@ -404,14 +404,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def suppress_full(_path: Path) -> pytest.RaisesExc[OSError]:
-    return pytest.raises(OSError, match="No space left on device")
-
-
 def test_no_disk_left_to_create_the_file(small_disk: Path) -> None:
-    filler = small_disk / "filler"
-    with suppress_full(filler):
-        filler.write_bytes(b"x" * 2**19)
+    with pytest.raises(OSError, match="No space left on device"):
+        (small_disk / "filler").write_bytes(b"x" * 2**19)
     file = small_disk / "r.sqlite"
     said = opening(file, write=True, kind=EnvironmentMissing)
     assert said.startswith(f"the disk of {file} is full")

@@ -12,7 +12,6 @@ import pytest
 from keybench.databases.contract.roles import Admin, Arrivals
 from keybench.databases.registry import engine
 from keybench.databases.sqlite.connection import files
-from keybench.databases.sqlite.ddl import Statements
 from keybench.errors import ServerError
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
@@ -21,10 +20,10 @@ from keybench.model.names import CONTROL
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import predict
-from keybench.runners.measuring.arrival_order import Recorder, by_stamps, by_transactions
+from keybench.runners.measuring.arrival_order import Arrived, Recorder, by_stamps, by_transactions
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_tables import divide, keys_in_order
+from keybench.runners.planning.trial_tables import TrialTable, keys_in_order
 from keybench.runners.servers import Target
 from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.scenarios.files import load_scenario
@@ -51,10 +50,28 @@ def loaded_and_order(
     target: Target, admin: Admin, table: Table, sources: tuple[KeySource, ...], rows_per_tx: int
 ) -> tuple[Keys, np.ndarray, str]:
     admin.create(table)
-    recorder = Recorder(admin, *divide(table, sources, 1))
+    recorder = Recorder(admin, TrialTable(table, sources))
     loaded = load_rows(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
     arrived = recorder.arrived(loaded)
     return arrived.table.keys, arrived.order.places, arrived.order.note
+
+
+def loaded_between_probes(
+    target: Target, admin: Admin, table: Table, sources: tuple[KeySource, ...], rows_per_tx: int
+) -> tuple[dict[Metric, float | None], Arrived]:
+    """The server's figures of the table, and the rows in their order of arrival."""
+    for each in table.family:
+        admin.create(each)
+    recorder = Recorder(admin, TrialTable(table, sources))
+    probes = admin.probes()
+    for probe in probes:
+        probe.before(table)
+    loaded = load_rows(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
+    real = {reading.metric: reading.value for probe in probes for reading in probe.after(table)}
+    arrived = recorder.arrived(loaded)
+    for each in reversed(table.family):
+        admin.drop(each)
+    return real, arrived
 
 
 def test_every_row_has_its_place_and_each_writers_rows_keep_their_order(target: Target, admin: Admin) -> None:
@@ -121,15 +138,7 @@ def test_the_page_model_of_rows_of_different_lengths_is_the_server(
     column = target.engine.default_column("uuid").name
     plan = TrialPlan(1, 0, name, layout, column, payload.most, 4000, payload)
     table, sources = plan.table(work), key_sources(request, plan)
-    admin.create(table)
-    recorder = Recorder(admin, *divide(table, sources, 1))
-    probes = admin.probes()
-    for probe in probes:
-        probe.before(table)
-    loaded = load_rows(target.address, table, sources, rows_per_tx=100, timeout=60)
-    real = {reading.metric: reading.value for probe in probes for reading in probe.after(table)}
-    arrived = recorder.arrived(loaded)
-    admin.drop(table)
+    real, arrived = loaded_between_probes(target, admin, table, sources, 100)
     model = predict(target.engine.page_model(table), table.column, arrived.keys(), lengths=arrived.lengths())
     assert arrived.order.note == ""
     assert model.leaf_pages == real[Metric.LEAF_PAGES]
@@ -155,15 +164,7 @@ def test_the_page_model_on_the_recovered_order_is_the_server(
 def assert_the_model_is_the_server(target: Target, admin: Admin, rows: int, rows_per_tx: int, role: KeyRole) -> None:
     table, sources = of_writers(target, count=4, rows=rows)
     table = replace(table, key=role)
-    admin.create(table)
-    recorder = Recorder(admin, *divide(table, sources, 1))
-    probes = admin.probes()
-    for probe in probes:
-        probe.before(table)
-    loaded = load_rows(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
-    real = {reading.metric: reading.value for probe in probes for reading in probe.after(table)}
-    arrived = recorder.arrived(loaded)
-    admin.drop(table)
+    real, arrived = loaded_between_probes(target, admin, table, sources, rows_per_tx)
     model = predict(target.engine.page_model(table), table.column, arrived.keys())
     assert arrived.order.note == ""
     assert model.leaf_pages == real[Metric.LEAF_PAGES]
@@ -183,17 +184,7 @@ def test_children_of_several_writers_lie_between_one_another_as_on_the_server(
     request = Request((name,), {name: target.server}, work, (CONTROL,), (), rows, 1, "fast", 3, 60.0)
     plan = TrialPlan(1, 0, name, CONTROL, target.engine.default_column("int").name, 100, rows)
     table, sources = plan.table(request.scenario), key_sources(request, plan)
-    for each in table.family:
-        admin.create(each)
-    recorder = Recorder(admin, *divide(table, sources, 1))
-    probes = admin.probes()
-    for probe in probes:
-        probe.before(table)
-    loaded = load_rows(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
-    real = {reading.metric: reading.value for probe in probes for reading in probe.after(table)}
-    arrived = recorder.arrived(loaded)
-    for each in reversed(table.family):
-        admin.drop(each)
+    real, arrived = loaded_between_probes(target, admin, table, sources, rows_per_tx)
     parents, model = arrived.parents(), target.engine.page_model(table)
     if name != "postgresql":
         assert parents is None
@@ -224,7 +215,7 @@ def test_sqlite_rowids_agree_with_the_stamps() -> None:
         table = Table(table.name, table.column, table.payload, "nonclustered")
         keys, places, _ = loaded_and_order(target, admin, table, sources, 50)
         with apsw.Connection(str(files(target.address, table.name).database)) as connection:
-            rowids = [rowid for (rowid,) in connection.execute(Statements(table).rowids)]
+            rowids = [rowid for (rowid,) in connection.execute(f'SELECT rowid FROM "{table.name}" ORDER BY key')]
         in_key_order = rank(keys[places], table.column.order)
         assert (np.argsort(in_key_order) == np.array(rowids) - 1).all()
         admin.close()
@@ -271,7 +262,7 @@ def test_where_nothing_tells_the_planned_order_is_taken_and_named(admin: Admin, 
     on = engine("sqlite")
     table, sources = of_writers(Target(on, "embedded", None), count=2, rows=10)  # type: ignore[arg-type]
     loaded = LoadResult(np.arange(1), np.ones(1), np.ones(1), 0.0)
-    order = Recorder(admin, *divide(table, sources, 1)).arrived(loaded).order
+    order = Recorder(admin, TrialTable(table, sources)).arrived(loaded).order
     assert (order.places.tolist(), order.note) == (list(range(10)), said)
 
 

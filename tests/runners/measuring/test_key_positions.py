@@ -22,7 +22,7 @@ from keybench.runners.measuring.key_positions import LAG_METRICS
 from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_tables import divide
+from keybench.runners.planning.trial_tables import TrialTable
 from keybench.runners.trials.prediction import ModelTrial
 from keybench.runners.trials.trial import TrialRunner
 from keybench.scenarios.files import load_scenario, parse_scenario
@@ -39,7 +39,7 @@ def planned(work: Scenario, name: str, rows: int) -> tuple[Request, TrialPlan, t
 
 
 def arrived(sources: tuple[KeySource, ...], note: str = "") -> Arrived:
-    (table,) = divide(TABLE, sources, 1)
+    table = TrialTable(TABLE, sources)
     return Arrived.as_planned(table, note)
 
 
@@ -172,7 +172,7 @@ def test_where_no_leaf_pages_are_known_pages_are_absent_and_the_note_goes_with_e
 
 def test_keys_that_are_the_same_have_no_position() -> None:
     _, _, sources = planned(load_scenario("quick"), "uuid-v7", 500)
-    (table,) = divide(TABLE, sources, 1)
+    table = TrialTable(TABLE, sources)
     table.__dict__["keys"] = Keys(np.zeros((500, 16), np.uint8), "uuid")
     found = key_positions.readings(Arrived.as_planned(table), 100.0)
     readings, lines = found.readings, found.series

@@ -127,7 +127,7 @@ COLUMNS = 'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n[columns]\n'
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('postgres = "uuid"\n', r"^unknown database 'postgres'\. Did you mean postgresql\?"),
+        ('postgress = "uuid"\n', r"^unknown database 'postgress'\. Did you mean postgresql\?"),
         ('postgresql = ["uuid", "raw16"]\n', r"^unknown column 'raw16'\."),
     ],
 )
@@ -267,13 +267,6 @@ start = 2026-01-01T00:00:00Z
         (
             "server-identity",
             "sqlite",
-            "shards.toml",
-            "server-identity keys do not fit scenario shards: its rows go to several tables, each of which would make "
-            "keys of its own." + INSTEAD,
-        ),
-        (
-            "server-identity",
-            "sqlite",
             "dated.toml",
             "server-identity keys do not fit scenario dated: its table has columns or rows beside the key's, and a "
             "server's keys are made row by row in one table." + INSTEAD,
@@ -285,8 +278,6 @@ def test_where_they_do_not_fit_the_reason_is_said(
 ) -> None:
     rates = '[[writer]]\nid = "a"\nrate = 100.0\n[[writer]]\nid = "b"\nrate = 200.0\n'
     (tmp_path / "rates.toml").write_text(EDITED + rates)
-    two = '[[writer]]\nid = "a"\n[[writer]]\nid = "b"\nshard = 1\n'
-    (tmp_path / "shards.toml").write_text(EDITED + two + "[table]\nshards = 2\n")
     (tmp_path / "dated.toml").write_text(EDITED + '[table]\nkey = "by-date"\n')
     (tmp_path / "bare.toml").write_text(EDITED + "[table]\npayload = 0\n")
     done = here("--db", database, "--layout", layout, "--scenario", scenario)

@@ -15,7 +15,7 @@ from keybench.model.metric import Metric
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_tables import keys_in_order, trial_tables
+from keybench.runners.planning.trial_tables import keys_in_order, trial_table
 from keybench.runners.trials.prediction import predicted_alone
 from keybench.scenarios.files import load_scenario, parse_scenario
 from keybench.scenarios.schema import Scenario
@@ -118,7 +118,7 @@ def test_what_servers_cost_the_index(name: str, deep: tuple[int, int]) -> None:
 def test_the_page_model_sees_it() -> None:
     pages = {}
     for name in ("server-restarts", "server-failover", "several-servers"):
-        (table,) = trial_tables(*trial(load_scenario(name)))
+        table = trial_table(*trial(load_scenario(name)))
         readings = predicted_alone(engine("mssql"), Arrived.as_planned(table)).readings
         pages[name] = next(r.value for r in readings if r.metric == Metric.LEAF_PAGES)
     assert pages["server-restarts"] == 2813, "64 rows a page: as if it had never restarted"

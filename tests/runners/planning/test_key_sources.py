@@ -153,18 +153,8 @@ def test_phases_with_keys_of_their_own() -> None:
 
 
 def test_a_layout_that_cannot_follow_in_the_same_column_is_refused() -> None:
-    request = Request(
-        ("sqlite",),
-        {"sqlite": "model"},
-        scenario(SWITCH),
-        ("bigint-identity", "ksuid-text"),
-        (),
-        100,
-        1,
-        "durable",
-        3,
-        6.0,
-    )
+    layouts = ("bigint-identity", "ksuid-text")
+    request = Request(("sqlite",), {"sqlite": "model"}, scenario(SWITCH), layouts, (), 100, 1, "durable", 3, 6.0)
     said = r"^ksuid-text keys cannot share a column with uuid-v4 keys, as scenario mine wants: leave the layout out\.$"
     with pytest.raises(UsageError, match=said):
         plan(request)

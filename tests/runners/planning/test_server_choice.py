@@ -4,7 +4,13 @@ import pytest
 
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, UsageError
-from keybench.runners.planning.server_choice import check_settings, read_settings, resolve, with_settings_chosen
+from keybench.runners.planning.server_choice import (
+    check_settings,
+    read_settings,
+    reasons_of_auto,
+    resolve,
+    with_settings_chosen,
+)
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.schema import Scenario, scenario_of
 
@@ -155,3 +161,13 @@ def test_every_declared_default_is_one_of_its_values(name: str) -> None:
     for setting in on.settable:
         assert setting.read(setting.default, name) == setting.default
         assert "." not in setting.name
+
+
+def test_auto_says_which_server_it_takes_and_why() -> None:
+    both = ("postgresql", "sqlite")  # of SQLite there is one kind
+    (said,) = reasons_of_auto(both, ("auto",))
+    assert said.startswith(
+        f"PostgreSQL: --server {resolve(both, ('auto',))['postgresql']}, the first that starts here (PostgreSQL in a "
+        f"container needs Docker, and no daemon answers at {NO_DOCKER}"
+    )
+    assert reasons_of_auto(both, ("embedded",)) == []

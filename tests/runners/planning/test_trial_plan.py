@@ -20,18 +20,8 @@ QUICK = load_scenario("quick")
 
 
 def request_for(scenario: Scenario = QUICK, **changes: object) -> Request:
-    base = Request(
-        databases=("postgresql", "sqlite"),
-        servers={"postgresql": "embedded", "sqlite": "embedded"},
-        scenario=scenario,
-        layouts=resolve_layouts(["uuid-v4", "rt-comb-sql"], scenario),
-        columns=(),
-        rows=None,
-        blocks=3,
-        profile="durable",
-        seed=7,
-        trial_timeout=60.0,
-    )
+    names, layouts = ("postgresql", "sqlite"), resolve_layouts(["uuid-v4", "rt-comb-sql"], scenario)
+    base = Request(names, dict.fromkeys(names, "embedded"), scenario, layouts, (), None, 3, "durable", 7, 60.0)
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
@@ -70,7 +60,7 @@ def test_the_control_is_always_measured_first_and_aliases_are_resolved() -> None
 def test_rows_come_from_the_request_the_scenario_or_the_cache() -> None:
     on = engine("postgresql")
     assert rows_of(request_for(rows=11), on) == 11
-    assert rows_of(request_for(), on) == 50_000
+    assert rows_of(request_for(), on) == 20_000
     beyond = request_for(load_scenario("beyond-cache"))
     for name in ("postgresql", "sqlite"):
         rows = rows_of(beyond, engine(name))

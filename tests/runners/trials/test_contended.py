@@ -97,8 +97,8 @@ HEAD = 'title = "t"\nrows = 100\nstart = 2026-01-01T00:00:00Z\n'
             "a scenario with isolation, look_up, filled or watched has no after: leave it out",
         ),
         (
-            "filled = 0.5\n[table]\nshards = 2",
-            "isolation, look_up, filled and watched are for one table with a row a key",
+            "filled = 0.5\n[table]\nkey = 'fk'",
+            "isolation, look_up, filled and watched are for a table with a row a key",
         ),
         ('look_up = "key"\npath = "bulk"', "are for rows in order: leave out the path"),
         (

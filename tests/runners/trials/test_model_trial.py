@@ -79,7 +79,7 @@ def test_the_model_is_beside_the_server_and_equal(here: Run, tmp_path: Path) -> 
 
 def rows(table: Table, keys: Keys) -> Arrived:
     """These keys of one writer, in the order in which they are given."""
-    given = TrialTable(table, (0,), ())
+    given = TrialTable(table, ())
     given.__dict__["keys"] = keys
     given.__dict__["created"] = lambda: None
     return Arrived.as_planned(given)

@@ -19,20 +19,9 @@ ASKING = [on for on in engines().values() if on.questions]
 def planned(database: str, load: QuestionLoad) -> tuple[TrialPlan, ...]:
     """The trials of a load."""
     work = load_scenario(load.scenario)
-    return plan(
-        Request(
-            databases=(database,),
-            servers={database: "container"},
-            scenario=work.with_equal_writers(load.writers) if load.writers else work,
-            layouts=resolve_layouts(load.layouts, work),
-            columns=load.columns,
-            rows=load.rows,
-            blocks=1,
-            profile="durable",
-            seed=1,
-            trial_timeout=1.0,
-        )
-    )
+    scenario = work.with_equal_writers(load.writers) if load.writers else work
+    layouts, at = resolve_layouts(load.layouts, work), {database: "container"}
+    return plan(Request((database,), at, scenario, layouts, load.columns, load.rows, 1, "durable", 1, 1.0))
 
 
 def test_every_engine_of_ours_asks_questions() -> None:

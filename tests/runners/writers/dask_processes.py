@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 import psutil
@@ -71,27 +71,3 @@ def scheduler_of_its_own(workers: int) -> Iterator[tuple[str, subprocess.Popen[s
             if process.poll() is None:
                 end(process)
         started[0].wait()
-
-
-@contextmanager
-def spread_cluster(host: str, namespaces: Sequence[str], workers: int) -> Iterator[str]:
-    """A scheduler at that address of this machine, and `workers` workers in each network namespace."""
-    started = []
-    dask = [sys.executable, "-m", "dask"]
-    try:
-        scheduler = ["scheduler", "--host", host, "--port", "0", "--no-dashboard"]
-        started.append(subprocess.Popen([*dask, *scheduler], stderr=subprocess.PIPE, text=True))
-        assert started[0].stderr
-        lines = iter(started[0].stderr.readline, "")
-        (address,) = re.findall(r"tcp://\S+", next(line for line in lines if "Scheduler at" in line))
-        for name in namespaces:
-            inside = ["ip", "netns", "exec", name, *dask, "worker", address, "--nworkers", str(workers)]
-            started.append(
-                subprocess.Popen([*inside, "--nthreads", "1", "--no-dashboard"], stderr=subprocess.DEVNULL, text=True)
-            )
-        yield address
-    finally:
-        for process in reversed(started):
-            end(process)
-        if started and started[0].stderr:
-            started[0].stderr.close()

@@ -25,8 +25,7 @@ from keybench.scenarios.files import load_scenario
 from tests.databases.installed import free_port
 from tests.runners.conftest import Run, prepared
 from tests.runners.owned import PASSWORD, owned
-from tests.runners.writers.dask_processes import local_cluster, scheduler_of_its_own, spread_cluster
-from tests.runners.writers.namespaces import namespaces
+from tests.runners.writers.dask_processes import local_cluster, scheduler_of_its_own
 from tests.runners.writers.test_executor import stored_rows
 
 
@@ -179,31 +178,3 @@ def test_a_run_on_a_cluster_of_eight(url: str, command: Run, variables: dict[str
         again = command("--resume", "latest", "--executor", address)
         assert again.returncode == 2
         assert "--resume goes on with the run as it was planned: leave out --executor." in again.stderr
-
-
-@pytest.mark.long
-def test_workers_in_network_namespaces_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(secret.PASSWORD, PASSWORD)
-    with namespaces(2) as (host, names), owned("postgresql", host) as url:
-        on = engine("postgresql")
-        provision = on.provision(url, on.settings("fast", "default"))
-        target = Target(on, "url", provision.start())
-        with spread_cluster(host, names, 2) as address:
-            cluster = DaskCluster(address)
-            pool, admin = ExecutorPool(cluster), on.admin(target.address)
-            try:
-                deadline = time.monotonic() + 60
-                while len(cluster._workers()) < 4 and time.monotonic() < deadline:
-                    time.sleep(0.2)
-                pool.check(on.name, target.address, 4, ("morris",))
-                hosts = {worker.rpartition(":")[0] for worker in cluster._chosen}
-                assert len(hosts) == 2
-                table, sources = prepared(target, load_scenario("azure-lag"), 400)
-                admin.create(table)
-                loaded = load_rows(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
-                check_keys(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
-                assert 0 < loaded.clock_error < 5
-            finally:
-                admin.close()
-                cluster.close()
-                provision.stop()

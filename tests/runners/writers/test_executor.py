@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from keybench.databases.contract.roles import Address, Admin
 from keybench.databases.core.coordination import TABLE, HasCoordinationTable
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
-from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
+from keybench.errors import EnvironmentMissing, ServerError, UsageError
 from keybench.model.metric import Metric
 from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.runners.servers import Target
@@ -287,50 +286,6 @@ def test_what_an_executor_cannot_do_is_refused_at_once(executor: str, servers: d
     with pytest.raises(UsageError) as caught:
         dask_cluster.check_executor(executor, servers)
     assert str(caught.value) == message
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", first(1, ["postgresql", "mariadb"]))
-def test_a_server_that_stops_under_eight_writers_is_their_error_and_a_later_load_works(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(secret.PASSWORD, PASSWORD)
-    for stops in (True, False):
-        serving = owned(name)
-        url = serving.__enter__()
-        on = engine(name)
-        provision = on.provision(url, on.settings("fast", "default"))
-        target = Target(on, "url", provision.start())
-        table, sources = prepared(target, load_scenario("autoscale"), 100_000 if stops else 2000)
-        admin = on.admin(target.address)
-        admin.create(table)
-        stopped = threading.Event()
-
-        def stop_once_rows_have_come(rows: int) -> None:
-            if rows and stops and not stopped.is_set():  # noqa: B023 (called in this iteration)
-                stopped.set()  # noqa: B023
-                serving.__exit__(None, None, None)  # noqa: B023
-
-        failed: list[KeybenchError] = []
-        with workers(8) as executor:
-            try:
-                load_rows(
-                    target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool_on(executor, 8),
-                    progress=stop_once_rows_have_come,
-                )  # fmt: skip
-            except KeybenchError as error:
-                failed.append(error)
-        if stops:
-            assert isinstance(failed[0], ServerError)
-            assert not isinstance(failed[0], WorkerLost), "the writers say what happened to them"
-        else:
-            assert not failed
-            check_keys(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
-        admin.close()
-        with suppress(KeybenchError):  # the server is gone
-            provision.stop()
-        if not stops:
-            serving.__exit__(None, None, None)
 
 
 def test_clocks_are_aligned_at_the_middle_of_the_release() -> None:

@@ -5,7 +5,6 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +12,16 @@ import psutil
 import pytest
 
 from keybench.databases.contract.roles import Admin
-from keybench.databases.postgresql.connection import connect
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError, ServerError, UsageError
 from keybench.model.metric import Metric
-from keybench.model.subject import CLUSTERED, KEY, MACHINE, MODEL, PARENT, Subject, SubjectKind
+from keybench.model.subject import CLUSTERED, KEY, MACHINE, MODEL, PARENT, SubjectKind
 from keybench.model.table import Table
 from keybench.runners.execute import check_connections
 from keybench.runners.measuring.arrival_order import Recorder
 from keybench.runners.planning.key_sources import KeySource
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_tables import divide, keys_in_order
+from keybench.runners.planning.trial_tables import TrialTable, keys_in_order
 from keybench.runners.servers import Target
 from keybench.runners.trials.after_load import check_keys
 from keybench.runners.trials.kinds import new_trial
@@ -44,7 +42,7 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
 def loaded(target: Target, admin: Admin, table: Table, sources: tuple[KeySource, ...]) -> np.ndarray:
     """Places in planned order of the rows in order of arrival, the stored keys verified."""
     admin.create(table)
-    recorder = Recorder(admin, *divide(table, sources, 1))
+    recorder = Recorder(admin, TrialTable(table, sources))
     done = load_rows(target.address, table, sources, rows_per_tx=10, timeout=60)
     keys = keys_in_order(sources)
     check_keys(table.column.encode(keys), admin.stored_keys(table))
@@ -189,67 +187,10 @@ def test_a_server_that_stops_under_eight_writers_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows_per_tx", "statement"), [(10, "COPY%"), pytest.param(1, "INSERT%", marks=pytest.mark.long)]
-)
-def test_a_server_that_starts_again_under_eight_writers_has_kept_all_that_it_acknowledged(
-    rows_per_tx: int, statement: str
-) -> None:
-    """A backend that dies makes PostgreSQL end all others, recover from its log and go on with the same data."""
-    on = engine("postgresql")
-    provision = on.provision("embedded", on.settings("durable", "default"))
-    try:
-        target = Target(on, "embedded", provision.start())
-        table, sources = prepared(target, load_scenario("quick").with_equal_writers(8), 400_000)
-        admin = on.admin(target.address)
-        admin.create(table)
-        admin.close()
-        acknowledged: list[int] = []
-
-        def kill_a_backend_once_rows_have_come(rows: int) -> None:
-            acknowledged.append(rows)
-            if rows > 0 and not any(acknowledged[:-1]):
-                with closing(connect(target.address)) as own:
-                    find = "SELECT pid FROM pg_stat_activity WHERE query LIKE %s"
-                    busy = own.execute(find, [statement]).fetchall()
-                os.kill(busy[0][0], signal.SIGKILL)
-
-        with pytest.raises(ServerError) as caught:
-            load_rows(
-                target.address,
-                table,
-                sources,
-                rows_per_tx=rows_per_tx,
-                timeout=60,
-                progress=kill_a_backend_once_rows_have_come,
-            )
-        assert not isinstance(caught.value, WorkerLost), "the writers say what happened to them"
-        for _ in range(100):
-            with suppress(KeybenchError):
-                admin = on.admin(target.address)
-                break
-            time.sleep(0.1)
-        held = {key.tobytes() for part in admin.stored_keys(table) for key in part}
-        counts = []
-        for source in sources:
-            there = [key.tobytes() in held for key in table.column.encode(source.stream().take(source.writer.rows))]
-            counts.append(sum(there))
-            assert all(there[: counts[-1]]), "a writer's rows are those of its first transactions, none lost between"
-            assert counts[-1] % rows_per_tx == 0 or counts[-1] == source.writer.rows
-        assert acknowledged[-1] <= sum(counts) == len(held) < 400_000
-        table, sources = prepared(target, load_scenario("autoscale"), 2000)
-        assert len(loaded(target, admin, table, sources)) == 2000
-        admin.close()
-    finally:
-        provision.stop()
-
-
-@pytest.mark.parametrize(
     ("scenario", "objects"),
     [
         ("clustered-by-date", {CLUSTERED}),
         ("fk-index", {PARENT}),
-        ("sharded", {Subject.shard(number) for number in (1, 2, 3, 4)}),
-        ("sharded-rows", {Subject.shard(number) for number in (1, 2, 3, 4)}),
     ],
 )
 def test_tables_beyond_the_single_key(target: Target, scenario: str, objects: set[str]) -> None:
@@ -268,12 +209,6 @@ def test_tables_beyond_the_single_key(target: Target, scenario: str, objects: se
     parts = [value[of, Metric.LEAF_PAGES] or 0 for of in objects]
     assert min(parts) >= 1
     assert value[KEY, Metric.LOG_BYTES]
-    if scenario.startswith("sharded"):
-        assert sum(parts) == value[KEY, Metric.LEAF_PAGES]
-        splits = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
-        assert sum(value[KEY, metric] or 0 for metric in splits) == sum(parts) - 4
-        if scenario == "sharded":  # a process in a table of its own appends
-            assert value[KEY, Metric.APPENDS] == sum(parts) - 4
     if not {reading.reason for reading in ended.readings if reading.subject == MODEL} - {""}:
         for metric in (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION):
             assert value[KEY, metric] == pytest.approx(value[MODEL, metric], abs=1e-9), metric

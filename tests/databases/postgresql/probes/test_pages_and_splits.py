@@ -8,8 +8,7 @@ import pytest
 
 from keybench.databases.contract_suite.keys import descending, increasing, lagging, random
 from keybench.databases.core.probes import UnreadableError
-from keybench.databases.postgresql import ddl as layout
-from keybench.databases.postgresql import log, pages, probes
+from keybench.databases.postgresql import log, probes
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.log import Splits, count_splits
@@ -187,14 +186,3 @@ def test_a_trial_may_begin_and_end_where_a_log_file_does(admin) -> None:
     assert (begin[-6:], end[-6:]) == ("000028", "000028")  # past the header of the first page
     figures = values({reading.metric: reading for reading in splits.after(on)})
     assert figures[Metric.APPENDS] == read_index(admin, on).leaf - 1
-
-
-def test_a_file_that_is_no_index_is_refused(admin) -> None:
-    on = table(payload=100)
-    admin.create(on)
-    send(admin.address, on, increasing(100))
-    admin.checkpoint()
-    assert admin.data_folder
-    heap = admin.data_folder / admin.value("SELECT pg_relation_filepath(%s::regclass)", layout.name(on))
-    with pytest.raises(ValueError, match=r"^no nbtree index: the first page is not its metapage$"):
-        pages.summarise(pages.pages_of_files(heap, 8192))

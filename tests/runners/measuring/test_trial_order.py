@@ -1,4 +1,4 @@
-"""Rows in several tables, measured apart and together; orders of arrival; what writers do to one another."""
+"""What orders of trials do to verdicts; what writers do to one another."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -10,41 +10,12 @@ from hypothesis import strategies as st
 
 from keybench.databases.core.retried import Rollbacks
 from keybench.model.metric import Metric
-from keybench.model.reading import Reading
-from keybench.model.subject import KEY, MODEL, Subject
 from keybench.results.analysis.bootstrap import Floats
 from keybench.results.analysis.p_values import ALPHA, sign_flip_max
 from keybench.results.analysis.ratios import Verdict, estimate, verdict
 from keybench.runners.measuring.contention import rollback_readings, share_on_same_leaf
-from keybench.runners.measuring.measured import of_all_shards
 from keybench.runners.planning.trial_plan import Request, plan
 from keybench.scenarios.files import load_scenario
-
-
-def reading(metric: Metric, value: float | None, of: Subject = KEY) -> Reading:
-    return Reading(metric, value, "measured", "", of) if value is not None else Reading(metric, None, "absent", "why.")
-
-
-def test_counts_add_up_and_shares_are_weighted_by_leaves() -> None:
-    first = [reading(Metric.LEAF_PAGES, 10), reading(Metric.LEAF_DENSITY, 60), reading(Metric.APPENDS, 9)]
-    second = [reading(Metric.LEAF_PAGES, 30), reading(Metric.LEAF_DENSITY, 80), reading(Metric.APPENDS, None)]
-    model = [reading(Metric.LEAF_PAGES, 7, MODEL)]
-    order = [reading(Metric.HEAP_CORRELATION, 1.0)]
-    found = of_all_shards([[*first, *order, *model], [*second, *order, *model, reading(Metric.BRANCH_PAGES, 1)]])
-    values = {(of.subject, of.metric): of.value for of in found}
-    assert values[KEY, Metric.LEAF_PAGES] == 40
-    assert values[KEY, Metric.LEAF_DENSITY] == 75
-    assert values[MODEL, Metric.LEAF_PAGES] == 14
-    assert values[Subject.shard(1), Metric.LEAF_PAGES] == 10
-    assert values[Subject.shard(2), Metric.LEAF_DENSITY] == 80
-    reasons = {of.metric: of.reason for of in found if of.subject == KEY and of.value is None}
-    assert reasons == {
-        Metric.APPENDS: "why.",
-        Metric.HEAP_CORRELATION: "Each shard's table has an order of its own.",
-        Metric.BRANCH_PAGES: "Not of every shard.",
-    }
-    assert of_all_shards([first]) == first
-
 
 BLOCKS, SEEDS, NOISE = 8, 300, 0.01
 V4, V7 = "uuid-v4", "uuid-v7"
@@ -65,11 +36,6 @@ def planned(layouts: tuple[str, ...], seed: int) -> Floats:
     return places
 
 
-def in_turn(layouts: tuple[str, ...]) -> Floats:
-    """The same, one after the other in each block."""
-    return np.tile(np.linspace(0, 1, len(layouts)), (BLOCKS, 1))
-
-
 def v7_over_v4(layouts: tuple[str, ...], places: Floats, drift: float, effect: float, seed: int) -> Verdict:
     """What is said of UUIDv7 against random keys, by the joint test of all layouts against these."""
     logs = np.log1p(drift) * places + np.random.default_rng(seed).normal(0, NOISE, places.shape)
@@ -81,39 +47,26 @@ def v7_over_v4(layouts: tuple[str, ...], places: Floats, drift: float, effect: f
     return verdict(estimate(ratios[:, own]), float(sign_flip_max(ratios)[own]))
 
 
-def verdicts(first: str, *, shuffled: bool, drift: float, effect: float = 1.0) -> list[Verdict]:
+def verdicts(first: str, *, drift: float, effect: float = 1.0) -> list[Verdict]:
     layouts = FIRST[first]
-    orders = (planned(layouts, seed) if shuffled else in_turn(layouts) for seed in range(SEEDS))
-    return [v7_over_v4(layouts, places, drift, effect, seed) for seed, places in enumerate(orders)]
+    return [v7_over_v4(layouts, planned(layouts, seed), drift, effect, seed) for seed in range(SEEDS)]
 
 
 def share(found: Sequence[Verdict], *of: Verdict) -> float:
     return sum(one in of for one in found) / len(found)
 
 
-def test_in_a_fixed_order_whichever_comes_second_is_slower() -> None:
-    """The trap: equal layouts, a machine that slows by 30 %, and the opposite verdict for the opposite order."""
-    assert share(verdicts(V4, shuffled=False, drift=0.3), "slower") == 1
-    assert share(verdicts(V7, shuffled=False, drift=0.3), "faster") == 1
-
-
 @pytest.mark.parametrize("first", [V4, V7])
 def test_in_shuffled_blocks_equal_layouts_stay_equal(first: str) -> None:
-    assert share(verdicts(first, shuffled=True, drift=0.3), "slower", "faster") <= ALPHA
+    assert share(verdicts(first, drift=0.3), "slower", "faster") <= ALPHA
 
 
 @pytest.mark.parametrize("first", [V4, V7])
 def test_in_shuffled_blocks_a_real_difference_stays_what_it_is(first: str) -> None:
     """A layout that is a fifth slower; whichever comes second is 6 % slower besides, as in that comparison."""
-    found = verdicts(first, shuffled=True, drift=0.13, effect=1.2)
+    found = verdicts(first, drift=0.13, effect=1.2)
     assert share(found, "slower") >= 0.95
     assert share(found, "faster", "same") == 0
-
-
-def test_a_fixed_order_hides_a_real_difference_that_shuffled_blocks_never_deny() -> None:
-    """UUIDv7 is a tenth slower and comes first; the machine slows by 30 % until random keys have their turn."""
-    assert share(verdicts(V7, shuffled=False, drift=0.3, effect=1.1), "slower") == 0
-    assert share(verdicts(V7, shuffled=True, drift=0.3, effect=1.1), "faster") <= ALPHA / 2
 
 
 def test_all_places_in_a_block_are_as_likely() -> None:

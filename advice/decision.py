@@ -1,0 +1,81 @@
+"""What to do about the keys that a table has: leave them, or go one of the ways, and whether that is worth it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from keybench.advice.how_to.existing import Name, Option
+from keybench.advice.needs import Needs, coming
+from keybench.advice.ranking import Choice
+
+LEAST_SHARE: Final = 0.10
+LEAST_BYTES: Final = 1e9
+"""A way that saves less than this share of the bytes, or fewer bytes, is not worth a change."""
+_TO_CHOOSE: Final[tuple[Name, ...]] = ("switch", "switch-rebuild-later", "retype")
+"""Ways that are recommended; a table is never asked to give every row a new key, which all that refers to it has."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to go, over the rows to come."""
+
+    option: Option
+    index_bytes: float
+    """After the last row."""
+    reads: float | None
+    """Pages that an insert reads; None if no model knows it."""
+    total: float
+    """Bytes: the index after the last row, the log and the reads of all rows to come, what a build writes, and the keys
+    in other indexes and tables."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The ways that people can go, and the one that is recommended."""
+
+    stay: Way
+    others: Sequence[Way]
+    """The cheapest first."""
+    rows: int
+    """That are to come."""
+
+    @property
+    def saved(self) -> float:
+        """Bytes that the cheapest other way saves; 0 if none saves any."""
+        return max(0.0, self.stay.total - self.others[0].total) if self.others else 0.0
+
+    @property
+    def share(self) -> float:
+        """The saved share of the bytes of staying."""
+        return self.saved / self.stay.total
+
+    @property
+    def worth_it(self) -> bool:
+        """Whether the saved bytes are worth a change."""
+        return self.share >= LEAST_SHARE and self.saved >= LEAST_BYTES
+
+    @property
+    def way(self) -> Way:
+        """The way to go."""
+        return self.others[0] if self.worth_it else self.stay
+
+
+def decide(needs: Needs, options: Sequence[Option], today: Choice, best: Choice) -> Decision:
+    """Adds up the bytes of each way: `today` are the keys that the table has, `best` those that new rows would get."""
+    rows = coming(needs.rows, needs.existing)
+
+    def way(option: Option) -> Way:
+        keys = today if option.name == "stay" else best
+        leaf_bytes = best.forecast.bytes_a_leaf
+        index = option.leaf_pages.value * leaf_bytes
+        reads = keys.forecast.reads.value if keys.forecast.reads else None
+        log = option.log_bytes.value if option.log_bytes else 0.0
+        built = 2 * option.built_pages.value * leaf_bytes if option.built_pages else 0.0  # to the index and to the log
+        width = best.elsewhere if option.name == "retype" else today.elsewhere
+        return Way(
+            option, index, reads, index + rows * (log + leaf_bytes * (reads or 0.0)) + built + needs.rows * width
+        )
+
+    by_name = {option.name: way(option) for option in options}
+    others = sorted((by_name[name] for name in _TO_CHOOSE if name in by_name), key=lambda one: one.total)
+    return Decision(by_name["stay"], others, rows)

@@ -1,0 +1,113 @@
+"""What `keybench advise` says about the keys of a table that exists: its sentence, and the command for the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from keybench.advice.figure import spoken
+from keybench.advice.inspection.findings import TableFinding, inserted_a_day
+from keybench.advice.inspection.naming import KeyGroup
+from keybench.advice.inspection.sentences import NEARLY_USED_UP
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.existing import ColumnHere
+from keybench.errors import UsageError
+from keybench.model.sizes import spelled
+
+_LEAST_BYTES, _LEAST_SHARE = 10**9, 0.1
+"""Bytes and share that a rebuild has to save, so that it is worth its work."""
+_FEWEST: Final = 1_000
+"""`advice.needs.FEWEST_ROWS`; that module loads the page models, for which small tables need not wait."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One table's."""
+
+    text: str
+    command: str = ""
+    """Empty where `keybench advise` has no answer."""
+
+
+def advice(on: Engine, version: str, one: TableFinding) -> Advice | None:
+    """The advice on a table's key, of a server of that version; None for tables without a known key. Large tables go
+    through the page model, which takes some seconds."""
+    key, rows = one.key, round(one.table.rows or 0)
+    if key is None or key.content is None or key.content.newest is None:
+        return None
+    if key.used_up >= NEARLY_USED_UP:
+        return Advice("Give the column, and those that refer to it, a wider type before its keys end.")
+    if key.ahead:
+        return Advice("Mend the clock: these keys hold the end of the index until their times have come.")
+    if len(key.index.key) > 1:
+        return Advice("keybench advises on keys of one column, not yet on those of several.")
+    size = sum(each.pages.bytes or 0 for each in one.indexes)
+    small = f"Leave it: at {spoken(rows)} rows and {spelled(size)} of index, other keys save little."
+    if rows < _FEWEST:
+        return Advice(small)
+    asked = options(on, version, one, key.column, key.content.newest)
+    command = " ".join(["keybench advise", *(f"--{name.replace('_', '-')} {value}" for name, value in asked.items())])
+    if size < _LEAST_BYTES:
+        return Advice(small, command)
+    if key.new_rows.where == "between" and key.gain >= max(_LEAST_BYTES, _LEAST_SHARE * (key.pages.bytes or 0)):
+        return Advice(f"Rebuild the index {key.index.name}: it would be {spelled(key.gain)} smaller.", command)
+    try:
+        return Advice(_computed(asked), command)
+    except UsageError as why:
+        return Advice(f"keybench advise has no answer: {why}", command)
+
+
+def options(on: Engine, version: str, one: TableFinding, column: ColumnHere, keys: KeyGroup) -> Mapping[str, Any]:
+    """The options of `keybench advise` that describe the table: today's type, and the rows that a year brings."""
+    rows = round(one.table.rows or 0)
+    a_year = 365 * (inserted_a_day(one.table) or 0.0)
+    known = version_of(on, version)
+    column_name = column_on(on, column, keys)
+    payload = max(0, round((one.table.row_bytes or 100.0 + keys.layout.key_bytes) - keys.layout.key_bytes))
+    return {
+        "db": f"{on.name}:{known}" if known else on.name,
+        "rows": str(round(rows + a_year)),
+        "existing": f"{keys.layouts[0]}:{rows}{column_name and f':{column_name}'}",
+        "payload": min(payload, 8_000),
+        **({"children": min(one.table.children, 64)} if one.table.children else {}),
+    }
+
+
+def version_of(on: Engine, version: str) -> str:
+    """The version that keybench knows, at most as new as the server's; empty if it knows none so old."""
+    server = tuple(int(number) for number in re.findall(r"\d+", version.partition("-")[0])) or (0,)
+    # SQL Server's versions are named by years, and its servers state the number of the version
+    older = [
+        name
+        for name, number in on.versions.items()
+        if tuple(map(int, name.split("."))) <= server or number <= server[0]
+    ]
+    return older[-1] if older else ""
+
+
+def column_on(on: Engine, column: ColumnHere, keys: KeyGroup) -> str:
+    """The name of the engine's column that stores such keys so; empty if it has none."""
+    text = column.form == "text"
+    fitting = [
+        one
+        for one in on.columns
+        if keys.layout.kind in one.kinds
+        and not one.stands_in_for
+        and (one.form == "text") == text
+        and (column.form == "uuid" or one.order == keys.order)
+        and (not column.width or one.width == column.width)
+    ]
+    first = re.match(r"\w*", column.sql_type)
+    alike = [one for one in fitting if first and one.sql_type.lower().startswith(first[0].lower())]
+    return next((one.name for one in (*alike, *fitting)), "")
+
+
+def _computed(asked: Mapping[str, Any]) -> str:
+    """The answer's first sentence."""
+    from keybench.advice.answer import answer
+    from keybench.advice.needs import needs_from_options
+    from keybench.advice.sentences import headline
+
+    return headline(answer(needs_from_options(asked)))

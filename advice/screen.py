@@ -1,0 +1,139 @@
+"""An answer on one screen: what to do, why, a table of three to five rows, the code, the second choice, whom it does
+not suit. The terminal, the page and JSON show the same."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from keybench.advice import existing_sentences, sentences
+from keybench.advice.answer import Answer
+from keybench.advice.figure import Figure
+from keybench.advice.how_to import statements
+from keybench.advice.how_to.existing import Option
+from keybench.advice.index_forecast import IndexForecast
+from keybench.advice.ranking import Choice
+from keybench.databases.contract.statements import Statement
+from keybench.model.sizes import spelled
+
+UNKNOWN: Final = "–"
+HEAD: Final = ("", "index", "log a row", "reads a row", "use when")
+"""Bytes of the index after the last row, bytes of log and pages read for each row."""
+_MOST_ROWS: Final = 5
+_WHEN: Final = {
+    "--made-by client": "programs make keys",
+    "--made-by server": "the server makes keys",
+    "--unguessable": "nobody may guess one",
+    "--hides-time": "they must hide their time",
+    "--merge": "sites are merged",
+    "--sortable": "they must sort by time",
+}
+"""When to take what offers this, for a cell."""
+
+
+@dataclass(frozen=True)
+class Screen:
+    """The parts, in the order in which they are shown. Texts have names in backticks; those may be empty."""
+
+    do: str
+    why: str
+    rows: Sequence[tuple[str, ...]]
+    """Cells under HEAD."""
+    chosen: int
+    """The row of what is recommended."""
+    code: Sequence[Statement]
+    second: str
+    when_not: str
+    basis: str
+
+
+def screen(answer: Answer) -> Screen:
+    """The parts of an answer's first screen."""
+    code: Sequence[Statement]
+    if answer.public_id:
+        today, of = answer.existing, answer.public_id
+        key = (today or answer.ranking.best).candidate
+        rows = [(today.candidate.label, *_figures(today.forecast), "the key, inside")] if today else []
+        rows.append(("public_id (random)", *_figures(of), "what people outside see"))
+        chosen, second = len(rows) - 1, ""
+        code = statements.add_public_id(answer.needs.on, answer.needs.version, key.column, key.name)
+    elif answer.decision:
+        ways = [answer.decision.stay, *answer.decision.others]
+        rows = [
+            (
+                existing_sentences.name_of(answer, way).replace("`", ""),
+                spelled(way.index_bytes),
+                _number(way.option.log_bytes),
+                UNKNOWN if way.reads is None else f"{way.reads:.2f}",
+                existing_sentences.when(answer.decision, way),
+            )
+            for way in ways
+        ]
+        chosen = ways.index(answer.decision.way)
+        code = steps(answer, answer.decision.way.option)
+        second = ""
+    else:
+        shown = dict(_shown(answer))
+        rows = [(one.candidate.label, *_figures(one.forecast), when) for one, when in shown.values()]
+        chosen = list(shown).index(answer.ranking.best.candidate.label)
+        code = [] if answer.existing else answer.statements
+        second = sentences.runner_up(answer)
+    return Screen(
+        do=sentences.headline(answer),
+        why=sentences.reason(answer),
+        rows=rows,
+        chosen=chosen,
+        code=code,
+        second=second,
+        when_not="" if answer.existing else sentences.when_not(answer),
+        basis=sentences.basis(answer),
+    )
+
+
+def _shown(answer: Answer) -> Iterator[tuple[str, tuple[Choice, str]]]:
+    """The layouts of the table by label, and when to use each: what the answer speaks of, then the cheapest others."""
+    order = answer.ranking
+    told: dict[str, tuple[Choice, str]] = {}
+
+    def tell(one: Choice | None, when: str) -> None:
+        if one is not None and len(told) < _MOST_ROWS:
+            told.setdefault(one.candidate.label, (one, when))
+
+    tell(order.best, "recommended")
+    numbered = order.runner_up and order.runner_up.candidate.properties.uniqueness == "worker id"
+    second = "writers have numbers" if numbered else "".join(_WHEN[option] for option in order.gains[:1])
+    tell(order.runner_up, second or "it is easier to get")
+    tell(answer.existing, "it is there already")
+    tell(order.spared, f"not here: {order.spared.candidate.misses[0]}" if order.spared else "")
+    for one in order.avoid[:1]:
+        tell(one, "avoid")
+    tell(answer.compared, "for comparison")
+    for one in order.meeting:
+        if len(told) < 3:
+            tell(one, "as good")
+    yield from told.items()
+
+
+def _figures(of: IndexForecast) -> tuple[str, str, str]:
+    """The index, log and reads of one layout."""
+    return spelled(of.index_bytes.value), _number(of.log_bytes), _number(of.reads)
+
+
+def _number(figure: Figure | None) -> str:
+    """A figure with two decimals, none if it is large; a dash if it is not known."""
+    if figure is None:
+        return UNKNOWN
+    return f"{figure.value:,.{0 if figure.value >= 100 else 2}f}"
+
+
+def steps(answer: Answer, option: Option) -> list[Statement]:
+    """The statements of one way to go, in order; empty for staying."""
+    assert answer.existing  # there are options only where the table has keys
+    needs, old, new = answer.needs, answer.existing.candidate, answer.best
+    return statements.steps(
+        option.name,
+        needs.on,
+        needs.version,
+        (old.column, old.name),
+        (new.column, new.name),
+        by_clients=needs.made_by == "client",
+    )

@@ -1,1 +1,0 @@
-"""What a load costs PostgreSQL: page reads by its rule of replacing pages in memory, page writes, log."""
