@@ -1,7 +1,9 @@
 """A plain cache behind an index whose full pages give their upper entries away.
 
-For SQL Server and Oracle, whose own rules of replacement and whose logs nobody could confirm on a live server. Each row
-uses the table's newest page, the branch page above its leaf and the leaf; a split also the new page, its right
+For SQL Server and Oracle, whose own rules of replacement and whose logs nobody could confirm on a live server.
+PostgreSQL has usage counts and a log in addition (`postgresql/cost.py`).
+
+Each row uses the table's newest page, the branch page above its leaf and the leaf; a split also the new page, its right
 neighbour, whose link back changes, and the branch page. Pages above the lowest branch pages count as always present. A
 changed page is written when it leaves the cache; what checkpoints write is not known, nor is the log.
 """

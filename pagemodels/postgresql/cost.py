@@ -1,7 +1,8 @@
 """The page model of nbtree with a plain cache behind it, and PostgreSQL's log (WAL).
 
-Pages go through the cache of `plain_cache.py`, as large as shared_buffers. A changed page is written when it leaves the
-cache, or when a checkpoint begins.
+Rows touch the pages that `plain_cache.py` lists. These go through a cache of the size of shared_buffers, in which a
+page that was used often stays longer (`_MOST_USES`). A changed page is written when it leaves the cache, or after a
+checkpoint has begun.
 
 The log is a sum: so many bytes for each row and each split, and a page as a whole at its first change after a
 checkpoint. Bytes are means: where a batch of rows begins on its page of the heap, or whether a new entry stays on the
