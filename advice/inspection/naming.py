@@ -102,9 +102,10 @@ def content(sample: SampleHere, form: Form, now: int) -> Content:
     mixture = components(every, n, sample.weights)
     known = _known(mixture, n)
     if len(mixture) > 1 or not known.all():  # perhaps some keys are dated ahead
-        # of the layout of most keys; of any, if there is none
-        most = {member.layout.name for one in mixture if one.share > 0.5 for member in one.family.members}
-        ahead = [one for one in _dated_ahead(ways, n, now) if not most or one.first.layout.name in most]
+        # of the layout of most keys; of any, if these are random
+        usual = [member.layout for one in mixture if one.share > 0.5 for member in one.family.members]
+        free = not usual or any(one.description.structureless for one in usual)
+        ahead = [one for one in _dated_ahead(ways, n, now) if free or one.first.layout in usual]
         mixture = components([*every, *ahead], n, sample.weights) if ahead else mixture
         known = _known(mixture, n)
     kinds = [(_group(one, sample, now), one) for one in mixture]

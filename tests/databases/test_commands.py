@@ -78,7 +78,7 @@ def test_sql_prints_all_functions(command) -> None:
     ("arguments", "message"),
     [
         (("databases", "sqlit"), "unknown database 'sqlit'. Did you mean sqlite"),
-        (("sql", "postgres"), "unknown database 'postgres'. Did you mean postgresql?"),
+        (("sql", "postgress"), "unknown database 'postgress'. Did you mean postgresql?"),
         (
             ("sql", "postgresql", "new_com"),
             "unknown postgresql function 'new_com'. Did you mean new_comb or new_comb_legacy?",

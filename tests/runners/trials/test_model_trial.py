@@ -68,12 +68,8 @@ def test_the_model_is_beside_the_server_and_equal(here: Run, tmp_path: Path) -> 
         # which changes at most four steps between neighbours.
         step = 100 / (real[Metric.LEAF_PAGES] or 1)
         apart = {Metric.LEAF_FRAGMENTATION: 4 * step, Metric.LEAF_NONADJACENT: 4 * step}
-        assert model[Metric.PAGES_READ] == 0, "all pages fit the cache; the server's count has those of its catalog"
-        assert model[Metric.PAGES_WRITTEN] == 0, "no checkpoint comes"
-        assert model[Metric.LOG_PAGE_IMAGES] == 0, "the server's are the catalog's"
-        assert model[Metric.LOG_BYTES] == pytest.approx(real[Metric.LOG_BYTES], rel=0.02)
-        others = {Metric.PAGES_READ, Metric.PAGES_WRITTEN, Metric.LOG_PAGE_IMAGES, Metric.LOG_BYTES}
-        for metric in model.keys() - {Metric.BRANCH_PAGES, *others}:
+        assert Metric.PAGES_READ not in model, "all pages fit the cache, so that nothing is predicted"
+        for metric in model.keys() - {Metric.BRANCH_PAGES}:
             assert model[metric] == pytest.approx(real[metric], abs=apart.get(metric, 1e-9)), metric
 
 

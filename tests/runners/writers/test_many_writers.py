@@ -5,7 +5,6 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import psutil
@@ -30,7 +29,7 @@ from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import WorkerLost, WriterPool
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.writers import DealPart
-from tests.runners.conftest import Run, prepared, running
+from tests.runners.conftest import prepared, running
 
 
 @pytest.fixture(scope="module", params=["sqlite=embedded", "postgresql=embedded", "mariadb=local", "mysql=local"])
@@ -139,27 +138,6 @@ def test_more_writers_than_connections_are_refused(target: Target, admin: Admin)
         return
     with pytest.raises(UsageError, match=r"^120 writers need as many connections, and .* accepts 9\d more: use fewer "):
         check_connections(request, target, WriterPool())
-
-
-def test_a_run_with_too_many_writers_ends_before_anything_is_sent(here: Run, tmp_path: Path) -> None:
-    work = [
-        'title = "Two tables for each writer"',
-        "rows = 1280",
-        "start = 2026-01-01T00:00:00Z",
-        "[table]",
-        "shards = 2",
-        "[[writer]]",
-        'id = "writer"',
-        "shards = [1, 2]",
-    ]
-    (tmp_path / "two.toml").write_text("\n".join(work))
-    done = here(
-        "--db", "postgresql", "--server", "embedded", "--scenario", "two.toml", "--layout", "uuid-v7", "--writers", "64"
-    )
-    assert done.returncode == 2, done.stderr
-    assert "64 writers need 128 connections, and PostgreSQL (embedded) accepts 9" in done.stderr
-    assert "a first trial on PostgreSQL" not in done.stdout
-    assert "a pilot on PostgreSQL" not in done.stdout
 
 
 def test_a_server_that_stops_under_eight_writers_is_an_error() -> None:
