@@ -24,6 +24,8 @@ _CLEAR: Final = 0.05
 """Share of rows that may lie on the wrong side of a moment that still counts as a switch."""
 _SIDE_BY_SIDE: Final = 0.45
 """Share of rows on the wrong side of the best moment, from which on two layouts are written side by side."""
+_FEW: Final = 0.05
+"""Share of the keys up to which those of no layout are taken for a mistake of a clock."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,9 @@ def content(sample: SampleHere, form: Form, now: int) -> Content:
     mixture = components(every, n, sample.weights)
     known = _known(mixture, n)
     if len(mixture) > 1 or not known.all():  # perhaps some keys are dated ahead
-        # of the layout of most keys; of any, if these are random
+        # a few of the layout of most keys; many, or beside random ones, of any layout
         usual = [member.layout for one in mixture if one.share > 0.5 for member in one.family.members]
-        free = not usual or any(one.description.structureless for one in usual)
+        free = not usual or (~known).mean() > _FEW or any(one.description.structureless for one in usual)
         ahead = [one for one in _dated_ahead(ways, n, now) if free or one.first.layout in usual]
         mixture = components([*every, *ahead], n, sample.weights) if ahead else mixture
         known = _known(mixture, n)

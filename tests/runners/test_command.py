@@ -40,7 +40,7 @@ from tests.runners.conftest import Run, latest_trials, results
         (("--layout", "a\udcffb"), "unknown layout 'a\\udcffb'."),
         (("--layout", "x" * 100_000), "unknown layout 'xxx"),
         (("--results", "y" * 300), f"'{'y' * 99}… cannot be opened (File name too long): give --results another file."),
-        (("--scenario", "\0.toml"), "scenario file \\u0000.toml cannot be read (embedded null byte): check the path."),
+        (("--scenario", "\0.toml"), "scenario file \\u0000.toml cannot be read ([Errno 22] its name holds a NUL: "),
         (
             ("--results", "a\0b", "--db", "sqlite", "--server", "model", "--rows", "9"),
             "'a\\x00b' cannot be opened (embedded null byte): give --results another file.",
