@@ -24,8 +24,6 @@ _CLEAR: Final = 0.05
 """Share of rows that may lie on the wrong side of a moment that still counts as a switch."""
 _SIDE_BY_SIDE: Final = 0.45
 """Share of rows on the wrong side of the best moment, from which on two layouts are written side by side."""
-_FEW: Final = 0.05
-"""Share of the keys up to which those of no layout are taken for a mistake of a clock."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +102,11 @@ def content(sample: SampleHere, form: Form, now: int) -> Content:
     mixture = components(every, n, sample.weights)
     known = _known(mixture, n)
     if len(mixture) > 1 or not known.all():  # perhaps some keys are dated ahead
-        # a few of the layout of most keys; many, or beside random ones, of any layout
-        usual = [member.layout for one in mixture if one.share > 0.5 for member in one.family.members]
-        free = not usual or (~known).mean() > _FEW or any(one.description.structureless for one in usual)
-        ahead = [one for one in _dated_ahead(ways, n, now) if free or one.first.layout in usual]
+        # of the layout of most keys; of any, if these are random
+        most = next((one for one in mixture if one.share > 0.5), None)
+        free = most is None or _group(most, sample, now).layout.description.structureless
+        usual = {member.layout.name for member in most.family.members} if most else set()
+        ahead = [one for one in _dated_ahead(ways, n, now) if free or one.first.layout.name in usual]
         mixture = components([*every, *ahead], n, sample.weights) if ahead else mixture
         known = _known(mixture, n)
     kinds = [(_group(one, sample, now), one) for one in mixture]

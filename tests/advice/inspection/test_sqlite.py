@@ -192,7 +192,7 @@ def test_strange_names_are_shown_as_they_are(tmp_path, capsys, monkeypatch) -> N
         ("t_v4", "uuid-v4"),
         ("t_v4", "uuid-v7"),
         ("t_switched", "uuid-v7"),
-        ("t_comb", "uuid-v7"),
+        ("t_comb", "rt-comb-sql"),
         ("t_int", "bigint-identity"),
         ("t_text", "uuid-v7"),
     ],
