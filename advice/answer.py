@@ -112,7 +112,8 @@ def answer(needs: Needs) -> Answer:
     calls: dict[str, LibraryCall] = {}
     for call in calls_for(best.name):
         calls.setdefault(call.language, call)  # the first of each language is the one to prefer
-    ways = _options(needs, existing.candidate, best) if existing and existing.candidate.label != best.label else []
+    changes = existing and existing.candidate.label != best.label and not needs.public_id
+    ways = _options(needs, existing.candidate, best) if existing and changes else []
     return Answer(
         needs=needs,
         ranking=order,

@@ -74,7 +74,9 @@ def test_the_answer_has_25_lines_of_80_columns(asked: Asked, existing: str) -> N
 
 
 def test_an_integer_that_nobody_may_guess_gets_a_second_id(asked: Asked) -> None:
-    seen = screen(asked(existing="bigint-identity:10000", unguessable=True))
+    of = asked(existing="snowflake:10000", unguessable=True)
+    seen = screen(of)
+    assert of.decision is None
     assert seen.do.endswith("Keep today's key, and add a random `public_id` beside it, which people outside see.")
     assert seen.rows[1][0] == "public_id (random)"
 
