@@ -5,6 +5,7 @@ users to install in their own databases are scripts in the folder `functions` of
 """
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 
@@ -31,7 +32,9 @@ def engine(name: str) -> Engine:
     by_name = {alias: on for on in engines().values() for alias in (*on.url_schemes, *on.aliases)}
     if found := {**by_name, **engines()}.get(name):  # `mysql` is a scheme of MariaDB's, too
         return found
-    raise unknown_name("database", name, engines())
+    # An alias is suggested where no engine's own name is near: `sqlserve` is no SQLite.
+    near = [] if get_close_matches(name, engines(), cutoff=0.75) else get_close_matches(name, by_name, n=1, cutoff=0.75)
+    raise unknown_name("database", name, [*engines(), *near])
 
 
 def choices_without_docker() -> str:

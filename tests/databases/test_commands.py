@@ -78,6 +78,7 @@ def test_sql_prints_all_functions(command) -> None:
     ("arguments", "message"),
     [
         (("databases", "sqlit"), "unknown database 'sqlit'. Did you mean sqlite"),
+        (("sql", "sqlserve"), "unknown database 'sqlserve'. Did you mean sqlserver or sqlite"),
         (("sql", "postgress"), "unknown database 'postgress'. Did you mean postgresql?"),
         (
             ("sql", "postgresql", "new_com"),
