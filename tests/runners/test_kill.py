@@ -13,6 +13,7 @@ import pytest
 from keybench import locked_folder
 from keybench.errors import UsageError
 from keybench.results.store.records import Trial
+from tests.parameters import first
 from tests.runners.conftest import results
 
 WORK = ("--layout", "uuid-v4,uuid-v7", "--rows", "3000", "--blocks", "2", "--seed", "5")
@@ -117,7 +118,7 @@ def test_the_folder_of_a_killed_keeper_is_swept_by_the_next_command(
     wait_until_nothing_is_left(servers_folder)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", first(1, [signal.SIGINT, signal.SIGHUP]))
 def test_ctrl_c_and_a_closed_terminal_stop_the_servers_and_say_how_to_go_on(
     tmp_path: Path, servers_folder: Path, variables: dict[str, str], number: signal.Signals
 ) -> None:
