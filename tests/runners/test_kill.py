@@ -61,7 +61,7 @@ def recorded(folder: Path) -> list[Trial]:
         return []
 
 
-@pytest.mark.parametrize(("kills", "rows"), [(3, "3000"), pytest.param(40, "20000", marks=pytest.mark.long)])
+@pytest.mark.parametrize(("kills", "rows"), [(2, "3000"), pytest.param(40, "20000", marks=pytest.mark.long)])
 def test_a_runner_killed_at_any_moment_loses_nothing_and_leaves_nothing(
     tmp_path: Path, servers_folder: Path, variables: dict[str, str], kills: int, rows: str
 ) -> None:
@@ -180,7 +180,7 @@ def test_a_server_killed_in_a_trial_is_that_trials_error_and_the_run_goes_on(
 
 
 def test_two_runs_on_one_results_file(tmp_path: Path, servers_folder: Path, variables: dict[str, str]) -> None:
-    work = ("--db", "sqlite", *WORK, "--rows", "10000")
+    work = ("--db", "sqlite", *WORK, "--rows", "5000")
     first = start(tmp_path, variables, *work)
     while not (tmp_path / "keybench-results.sqlite").exists() and first.poll() is None:
         time.sleep(0.02)
