@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import FunctionType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, Self, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,8 +51,8 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
-    """The function as Python calls it. Kernels call a second one, without an entry from Python, which takes less time
-    to compile."""
+    """The function as Python calls it. Kernels call a second one, without an entry from Python and without machine
+    code, which would take more than half of the time to compile it."""
     within = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
@@ -62,9 +64,43 @@ def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     return cast("Callable[P, R]", for_python)
 
 
+_Library: Any = JITCodeLibrary
+_Compiler: Any = Compiler
 _njit: Any = numba.njit
+
+
+class _Part(_Library):  # type: ignore[misc]
+    """The code of a function that only kernels call. It becomes a part of theirs and is optimised there, not alone too;
+    nor does it become machine code, so that there is no place for what numba notes about it. Half of LLVM's time."""
+
+    def _optimize_final_module(self) -> None:
+        """Only inlines what has to be inlined, numba's first step."""
+        passes, builder = self._codegen._module_pass_manager(opt=0, loop_vectorize=False, cost="cheap")
+        passes.run(self._final_module, builder)
+
+    def _finalize_final_module(self) -> None:
+        """Ends without machine code."""
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    @property
+    def codegen(self) -> Self:
+        """Where `get_executable` notes the function's environment."""
+        return self
+
+    def set_env(self, name: str, environment: object) -> None:
+        """Notes nothing."""
+
+
+class _PartCompiler(_Compiler):  # type: ignore[misc]
+    """numba's compiler, with a `_Part` for the code."""
+
+    def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
+        super().__init__(typing, target, library or _Part(target.codegen(), "part"), *rest)
+
+
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
-_FOR_KERNELS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_FOR_KERNELS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _PartCompiler}
 
 
 def _of_few_types(resolve: Callable[[Any, Any], Any]) -> Callable[[Sequence[Any], Mapping[str, Any]], Any]:
