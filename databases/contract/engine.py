@@ -1,12 +1,13 @@
 """The base class of all engines: what an engine declares, and how it creates each role of the contract."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
 from keybench.databases.contract.existing import Inspector
-from keybench.databases.contract.questions import Question
+from keybench.databases.contract.questions import Question, Verdict
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.contract.settings import CacheSize, Profile, Setting
 from keybench.databases.contract.statements import WritesStatements
@@ -160,6 +161,13 @@ class Engine(ABC):
         EnvironmentMissing if it cannot be made, UsageError for a target that is wrong.
         """
         raise UsageError(f"keybench looks at no {self.title} databases.")
+
+    def judge_file(self, path: Path) -> Iterator[tuple[str, Verdict]]:  # noqa: ARG002 (every file is refused)
+        """(what an index in a database's file looks like, whether the page model makes the same one) for each index.
+
+        UsageError if the file cannot be read, and if the engine reads none.
+        """
+        raise UsageError(f"keybench reads no files of {self.title}: leave out --file.")
 
     def functions(self) -> Mapping[str, str]:
         """SQL functions for users to install: by name, the script that creates each (`functions.scripts`)."""

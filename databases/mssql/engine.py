@@ -5,15 +5,20 @@ speaks its protocol. Each trial therefore checks the open questions and reports 
 ordering can be measured without it: the column `binary16-mssql` of other engines sorts as uniqueidentifier does.
 """
 
+from collections.abc import Iterator
+from pathlib import Path
+
 from keybench.databases.contract.questions import JudgedTrial, Question, QuestionLoad, Verdict
 from keybench.databases.contract.roles import Settings
 from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.core import questions as ask
+from keybench.databases.core.probes import UnreadableError
 from keybench.databases.core.questions import EVERY_LAYOUT, ONE_WRITER, REBUILT, WITH_A_PAST
 from keybench.databases.core.server_engine import ServerEngine
 from keybench.databases.hosting.docker_daemon import missing as without_containers
 from keybench.databases.mssql import connection, container, ddl, settings
 from keybench.databases.registry import choices_without_docker
+from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
@@ -102,6 +107,16 @@ class SqlServer(ServerEngine):
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes per row: (the key's index filled in order, everything with the log and spare room)."""
         return ddl.bytes_per_row(column, payload, key, settings.options({}))
+
+    def judge_file(self, path: Path) -> Iterator[tuple[str, Verdict]]:
+        """The indexes of a .mdf file, or of a .bak file that is not compressed."""
+        from keybench.databases.mssql.file_verdicts import verdicts
+
+        try:
+            yield from verdicts(path)
+        except (OSError, UnreadableError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise UsageError(f"the file {path} cannot be read: {reason}") from None
 
     def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:
         """The model of the index that holds the key. `changes` are fields of the model's `Parameters`.

@@ -34,6 +34,13 @@ def verify(
     quick: Annotated[
         bool, typer.Option("--quick", help="A tenth of the rows: less time, disk and memory, smaller indexes.")
     ] = False,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file",
+            help="A data file of SQL Server (.mdf), or a backup (.bak) without compression, in place of a server.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The file to send in; by default keybench-verify-DATABASE.zip here."),
@@ -80,6 +87,8 @@ def verify(
       keybench verify postgresql --server embedded --quick
 
       keybench verify mssql --server mssql://sa@db.example
+
+      keybench verify mssql --file Northwind.mdf
     """
     import sys
 
@@ -94,10 +103,32 @@ def verify(
             raise UsageError("name the database to verify, as in `keybench verify mssql`; --help lists examples.")
         if dry_run:
             return _explain(database)
+        if file:
+            return _judge_file(database, file)
         this = verification.begin(database, options, quick=quick)
         with Store.open(results, write=True) as store:
             command = command_line(sys.argv[1:], "verify")
             return verification.perform(this, store, cli.console(), command, output, debug=debug)
+
+
+def _judge_file(name: str, path: Path) -> int:
+    """Prints what the indexes in a file look like, beside the page model. Of rows it shows numbers and sizes alone."""
+    from keybench.databases.registry import engine
+    from keybench.runners.progress import say
+    from keybench.runners.verify.verdicts import WORDS
+    from keybench.runners.verify.verification import DIFFERS, INCONCLUSIVE
+
+    console, outcomes = cli.console(), []
+    for text, verdict in engine(name).judge_file(path):
+        outcomes.append(verdict.outcome)
+        evidence = f": {verdict.evidence}" if verdict.evidence else ""
+        say(console, f"{WORDS[verdict.outcome]}{evidence}: {text}")
+    counted = ", ".join(f"{outcomes.count(outcome)} {words}" for outcome, words in WORDS.items())
+    say(console, counted if outcomes else "no index in this file has more than one leaf")
+    if "differs" in outcomes:
+        say(console, "indexes whose rows were changed or deleted, or that were built from rows, differ as they must")
+        return DIFFERS
+    return 0 if "equal" in outcomes else INCONCLUSIVE
 
 
 def _explain(name: str) -> int:

@@ -11,7 +11,7 @@ from tests.fuzz.toml import written
 _RUN = ("--db", "--layout", "--scenario", "--server", "--column", "--rows", "--writers", "--executor", "--blocks")
 _RUN += ("--profile", "--seed", "--image", "--memory", "--cpus", "--results", "--resume")
 _RUN += ("--trial-timeout", "--accept-eula", "--debug", "--no-config")
-_VERIFY = ("--server", "--output", "--image", "--memory", "--cpus", "--trial-timeout", "--results")
+_VERIFY = ("--server", "--file", "--output", "--image", "--memory", "--cpus", "--trial-timeout", "--results")
 _ADVISE = ("--db", "--rows", "--rows-per-second", "--payload", "--writers", "--behind", "--restarts-per-day", "--ram")
 _ADVISE += ("--checkpoint", "--retention", "--secondary", "--children", "--existing", "--type", "--made-by", "--layout")
 _ADVISE += ("--sortable", "--unguessable", "--hides-time", "--hides-machine", "--merge", "--spread")

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.mssql_file.__main__ import main
-from benchmarks.mssql_file.verdicts import verdicts
 from keybench.databases.contract.questions import Verdict
 from keybench.databases.core.probes import UnreadableError
-from tests.benchmarks.data_files import PAGE, FileOfPages, data_row
+from keybench.databases.mssql.file_verdicts import verdicts
+from keybench.runners.verify.command import app
+from tests.databases.mssql.data_files import PAGE, FileOfPages, data_row
+from tests.runners.conftest import environment, in_this_process
 
 ROWS, SECOND = 900, 80
 """Rows, and the page at which the leaves of the index begin."""
@@ -104,17 +105,16 @@ def outcomes(folder: Path, content: bytes) -> list[str] | None:
 def test_the_command_prints_verdicts_and_no_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    verify = in_this_process(app, environment(tmp_path), tmp_path, monkeypatch, capsys)
     (tmp_path / "wrong.mdf").write_bytes(small([range(446, -1, -1), range(447, 674), range(674, 900)]).written())
-    monkeypatch.setattr("sys.argv", ["mssql_file", "wrong.mdf"])
-    assert main() == 1
-    said = capsys.readouterr().out
-    assert "1 equal, 1 differs, 0 could not be measured\n" in said
-    assert "ppp" not in said
+    done = verify("mssql", "--file", "wrong.mdf")
+    assert done.returncode == 1
+    assert "1 equal, 1 differs, 0 could not be measured\n" in done.stdout
+    assert "ppp" not in done.stdout
     (tmp_path / "cut.mdf").write_bytes(b"x")
-    monkeypatch.setattr("sys.argv", ["mssql_file", "cut.mdf"])
-    assert main() == 2
-    assert capsys.readouterr().err == "the file cut.mdf cannot be read: it is shorter than a page.\n"
+    assert (refused := verify("mssql", "--file", "cut.mdf")).returncode == 2
+    assert "the file cut.mdf cannot be read: it is shorter than a page." in refused.stderr
+    assert "keybench reads no files of SQLite: leave out --file." in verify("sqlite", "--file", "cut.mdf").stderr
 
 
 def test_a_file_that_a_server_wrote_has_the_models_indexes() -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.mssql_file.data_file import PAGE, DataFile, Integers, Rows, StoredIndex, indexes, leaves
 from keybench.databases.contract.questions import Verdict
 from keybench.databases.core.probes import UnreadableError
+from keybench.databases.mssql.data_file import PAGE, DataFile, Integers, Rows, StoredIndex, indexes, leaves
 from keybench.pagemodels.half_split.levels import build_level
 from keybench.pagemodels.mssql.model import Parameters, leaf_rule
 from keybench.pagemodels.mssql.records import PAGE_BYTES, SLOT, space_used

@@ -1,1 +1,0 @@
-"""The page model of SQL Server beside the indexes of a data file that a SQL Server wrote."""
