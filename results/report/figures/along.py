@@ -21,7 +21,6 @@ from keybench.results.report.figures.figure import (
     blocks_note,
     evenly_chosen,
     extremes,
-    gaps,
     group_figure,
     join,
     missing,
@@ -29,7 +28,7 @@ from keybench.results.report.figures.figure import (
     origin_note,
     stored_blob,
 )
-from keybench.results.store.blobs import COST, GROWTH, Blob
+from keybench.results.store.blobs import COST, Blob
 from keybench.results.wording import listed, plural, rows_unit
 
 _MOST_PLACES: Final = 40
@@ -167,35 +166,6 @@ def _cache_note(group: Group, *, marked: bool) -> str:
     if group.environment and group.environment.cache_bytes > 0 and group.values(Metric.INDEX_BYTES):
         return "No index outgrew the server's cache."
     return ""
-
-
-@group_figure(
-    "growth", 58, "Density as the table grows, from the page model", "% of the leaf pages' room, higher is better"
-)
-def _density_growth(group: Group, styles: Styles, key: str) -> Drawing | str | None:
-    """The density of the leaf pages at each stage of the load, as the page model predicts it."""
-    if any(phases_of(arm) for arm in group.arms):
-        return None  # the figure of the phases shows it
-    blobs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, GROWTH)) and len(blob.arrays["rows"])}
-    if not blobs:
-        return gaps(group, [Metric.LEAF_DENSITY]) or "No trial stored the model's prediction along the load."
-    places = next(iter(blobs.values())).arrays["rows"].astype(np.float64)
-    divisor, word = rows_unit(group.rows)
-    lines = {name: np.interp(places, blob.arrays["rows"], blob.arrays["density"]) for name, blob in blobs.items()}
-    return _draw(
-        group,
-        _single_curves(group, styles, lines),
-        key,
-        x=places / divisor,
-        labels=(f"{word} inserted", "density, %"),
-        places=("rows inserted", [f"{place:.0f}" for place in places]),
-        caption=(
-            "With random keys the density swings around 69\u00a0%, because all pages fill and split at about the same "
-            "time.",
-        ),
-        origin=join("Modelled.", *_notes(blobs)),
-        y=Scale.linear(0.0, 100.0, 2),
-    )
 
 
 def _notes(blobs: Mapping[str, Blob]) -> list[str]:
