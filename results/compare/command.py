@@ -129,8 +129,8 @@ def _nothing(comparison: Comparison) -> str:
     before, after = comparison.before.name, comparison.after.name
     if comparison.rows:
         return (
-            f"nothing in {before} and {after} can be compared, for the reasons above: measure both on one machine with "
-            "the same versions and settings."
+            f"nothing in {before} and {after} can be compared, for the reasons above: repair what failed or differs, "
+            "and measure again."
         )
     return (
         f"{before} and {after} have nothing in common: no layout in the same database and column was measured in both. "
