@@ -106,12 +106,7 @@ def _insert_cost(group: Group, styles: Styles, key: str) -> Drawing | str:
     curves = {}
     for arm, row in zip(arms, named_rows(group, arms, styles), strict=True):
         values = np.array([_interval_cost(line, edges) for line in series[arm.name]])
-        curves[arm.name] = Curve(
-            row,
-            middle=np.median(values, axis=0),
-            low=values.min(axis=0),
-            high=values.max(axis=0),
-        )
+        curves[arm.name] = Curve(row, np.median(values, axis=0), low=values.min(axis=0), high=values.max(axis=0))
     without = [group.label(arm) for arm in group.arms if not series[arm.name]]
     several = "Lines are medians; bands span the range of the blocks."
     return _draw(
