@@ -100,6 +100,8 @@ class TableFinding:
 
     table: TableHere
     indexes: tuple[IndexFinding, ...] = ()
+    parts: int = 0
+    """Partitions that it is the sum of; 0 for tables that are no sums."""
 
     @property
     def gain(self) -> float:
@@ -167,7 +169,7 @@ def selected(tables: Sequence[TableHere], name: str) -> list[TableHere]:
     """The tables to look at: all, or the one of that name with its partitions. UsageError for an unknown name or a
     view, EnvironmentMissing for a table that this user may not read."""
     if not name:
-        return [one for one in tables if one.kind == "table"]
+        return [one for one in tables if one.kind in {"table", "partitioned table"}]
     matches = [one for one in tables if name in {one.full_name, one.name}]
     if not matches:
         raise unknown_name("table", name, [one.full_name if "." in name else one.name for one in tables])
@@ -192,10 +194,12 @@ def look(
     """Looks at all tables, or at the one called `name`, and begins no table after `seconds`; `now`: the current tick.
     `tell` gets the name of each table before it is looked at."""
     began = time.monotonic()
+    tables = inspector.tables()
+    wanted = selected(tables, name)
     findings: list[TableFinding] = []
     late: list[str] = []
-    for table in selected(inspector.tables(), name):
-        if table.kind != "table":  # a partitioned table, whose partitions follow it
+    for table in wanted:
+        if table.kind != "table":
             continue
         if table.refused:
             findings.append(TableFinding(table))
@@ -204,7 +208,8 @@ def look(
         else:
             tell(table.full_name)
             findings.append(_of_table(inspector, table, now))
-    order = sorted(findings, key=lambda one: (-one.gain, -(one.table.bytes or 0), one.table.full_name))
+    sums = [_sum(table, findings, tables) for table in wanted if table.kind == "partitioned table"]
+    order = sorted([*findings, *sums], key=lambda one: (-one.gain, -(one.table.bytes or 0), one.table.full_name))
     return Findings(inspector.about(), tuple(order), tuple(late), time.monotonic() - began)
 
 
@@ -239,3 +244,17 @@ def _of_index(inspector: Inspector, table: TableHere, index: IndexHere, now: int
     except KeybenchError as error:
         return IndexFinding(index, contents, goes, sample.highest, problem=str(error))
     return IndexFinding(index, contents, goes, sample.highest, pages, sample.pages_read + pages.pages_read, problem)
+
+
+def _sum(table: TableHere, findings: Sequence[TableFinding], tables: Sequence[TableHere]) -> TableFinding:
+    """A partitioned table: the sum of its partitions."""
+    names = {each.full_name for each in _below(table, tables)}
+    parts = [one for one in findings if one.table.full_name in names]
+    whole = replace(
+        table,
+        rows=sum(one.table.rows or 0.0 for one in parts),
+        rows_from="the sum of its partitions",
+        bytes=sum(one.table.bytes or 0 for one in parts),
+        inserted=sum(one.table.inserted or 0 for one in parts),
+    )
+    return TableFinding(whole, (), len(parts))

@@ -67,11 +67,9 @@ class Asked:
 
 def ask(findings: Findings, inspector: Inspector, allow: Allow) -> Asked:
     """Reads the index of the key of the one table that was looked at. Errors as of `Inspector.whole`."""
-    if len(findings.tables) != 1:
-        raise UsageError("--next looks at one table: name one, or one of its partitions.")
-    (table,) = findings.tables
+    table = findings.tables[0]
     finding = table.key
-    if finding is None or finding.content is None:
+    if finding is None or finding.content is None or table.parts:
         raise UsageError(f"--next: {headline(table)}")
     column = _column_of(finding)
     return Asked(table, finding, column, inspector.whole(table.table, finding.index, column, allow))

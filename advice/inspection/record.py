@@ -35,6 +35,7 @@ def _table(one: TableFinding, advice: Advice | None) -> dict[str, Any]:
         "name": table.full_name,
         "kind": table.kind,
         "part_of": table.part_of or None,
+        "partitions": one.parts or None,
         "rows": table.rows,
         "rows_from": table.rows_from,
         "bytes": table.bytes,

@@ -32,7 +32,7 @@ def promises(about: About, seconds: float, width: int) -> Iterator[str]:
 
 def worth_a_look(findings: Findings) -> list[TableFinding]:
     """The tables whose keys cost something or are in danger: urgent ones first, then those with most to gain."""
-    tables = [one for one in findings.tables if not one.table.refused]
+    tables = [one for one in findings.tables if not one.parts and not one.table.refused]
     found = [one for one in tables if any(urgent(one)) or one.is_loose or one.scatters]
     return sorted(found, key=lambda one: not any(urgent(one)))  # stable: else as they are
 
@@ -54,7 +54,7 @@ def lines(findings: Findings, advice: Mapping[str, Advice], width: int, *, every
                 yield f"  {reply.command}"
     if every:
         return
-    tables = findings.tables
+    tables = [one for one in findings.tables if not one.parts]
     refused = [one for one in tables if one.table.refused]
     silent = [one for one in tables if one not in refused and one.key is None]
     healthy = [one for one in tables if one not in (*found, *refused, *silent)]
@@ -66,7 +66,7 @@ def lines(findings: Findings, advice: Mapping[str, Advice], width: int, *, every
 
 def _summary(findings: Findings, found: Sequence[TableFinding], shown: int) -> Iterator[str]:
     """Five lines: what is there, the keys by kind, what could be gained, what is urgent, what follows."""
-    tables = findings.tables
+    tables = [one for one in findings.tables if not one.parts]
     if not tables:
         yield f"{findings.about.title}: there are no tables here that keybench can look at."
         return

@@ -111,6 +111,11 @@ def _key(one: IndexFinding) -> str:
 def headline(one: TableFinding) -> str:
     """The first sentence on a table: what its key is and what it costs."""
     table = one.table
+    if one.parts:
+        return (
+            f"{table.full_name} has {one.parts} partitions with {rows(table)} in {spelled(table.bytes or 0)}: "
+            "see each of them."
+        )
     if table.refused:
         return f"{table.full_name} was not looked at: {table.refused}"
     if table.rows is not None and table.rows < 1:

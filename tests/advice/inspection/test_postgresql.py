@@ -158,10 +158,11 @@ def test_what_cannot_be_inspected_is_said_in_a_sentence(shop: Shop, capsys) -> N
     )
     assert found["public.nothing"]["finding"] == "public.nothing is empty: there are no keys to look at."
     assert "its primary key (a, b) is uuid-v4, then bigint-identity" in found["public.pairs"]["finding"]
-    assert found["public.parts_1"]["rows"] + found["public.parts_2"]["rows"] == 3000
+    assert found["public.parts"]["partitions"] == 2
+    assert found["public.parts"]["rows"] == found["public.parts_1"]["rows"] + found["public.parts_2"]["rows"] == 3000
     assert set(found) == {
         "own.secret",
-        *(f"public.{name}" for name in ("nothing", "pairs", "parts_1", "parts_2")),
+        *(f"public.{name}" for name in ("nothing", "pairs", "parts", "parts_1", "parts_2")),
     }
 
 
