@@ -1,13 +1,14 @@
 """The command `keybench advise`: its options."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from keybench import cli
 
 app = cli.application()
+Format = Literal["text", "html", "json"]
 _TABLE, _KEYS, _OUTPUT = "The table", "What keys must be", "Output"
 """Headings of the options in `--help`."""
 COMPILING = "keybench compiles its page models first, up to a minute. It keeps them, so the next answer is fast."
@@ -55,6 +56,7 @@ def advise(
     orm: Annotated[
         str | None, _option(_OUTPUT, "Show the mapping to paste into this ORM: efcore, hibernate, django, rails, go …")
     ] = None,
+    format_: Annotated[Format, typer.Option("--format", help="text, html or json.", rich_help_panel=_OUTPUT)] = "text",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write to this file.", rich_help_panel=_OUTPUT)
     ] = None,
@@ -75,7 +77,7 @@ def advise(
 
       keybench advise --db mssql --rows 400M --type uuid --writers 8 --behind 2 --existing uuid-v4:300M
 
-      keybench advise --db mariadb --rows 2e8 --unguessable --secondary 3 --all -o answer.txt
+      keybench advise --db mariadb --rows 2e8 --unguessable --secondary 3 --format html -o answer.html
     """
     from keybench.advice.answer import answer
     from keybench.advice.needs import needs_from_options
@@ -91,16 +93,17 @@ def advise(
         "hides_machine": hides_machine, "merge": merge, "spread": spread, "layout": layout, "orm": orm,
     }  # fmt: skip
     needs = needs_from_options(options)
+    chosen: Format = "json" if as_json else format_
     console = cli.console(stderr=True)
     with (
         console.status(f"{needs.on.title}: {needs.rows:,} rows"),
         when_compiling(lambda: console.print(COMPILING, soft_wrap=True)),
     ):
         reply = answer(needs)
-    if output is None and not as_json:
+    if chosen == "text" and output is None:
         terminal.show(reply, cli.console(), everything=everything)
         return 0
-    text = _text(reply, as_json=as_json, everything=everything)
+    text = _text(reply, chosen, everything=everything)
     if output is None:
         cli.write(text)
         return 0
@@ -110,16 +113,19 @@ def advise(
     return 0
 
 
-def _text(reply: Any, *, as_json: bool, everything: bool) -> str:
-    """The answer as text, or as JSON."""
+def _text(reply: Any, chosen: Format, *, everything: bool) -> str:
+    """The answer as text in the format that was asked for."""
     import io
     import json
 
-    from keybench.advice.output import terminal
-    from keybench.advice.output.as_json import content
+    from keybench.advice.output import as_json, terminal
 
-    if as_json:
-        return json.dumps(content(reply), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    if chosen == "json":
+        return json.dumps(as_json.content(reply), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    if chosen == "html":
+        from keybench.advice.output import document  # imports jinja2
+
+        return document.page(reply)
     file = io.StringIO()
     terminal.show(reply, cli.console(file=file, width=120), everything=everything)
     return file.getvalue()

@@ -1,5 +1,5 @@
 """An answer on one screen: what to do, why, a table of three to five rows, the code, the second choice, whom it does
-not suit. The terminal and JSON show the same."""
+not suit. The terminal, the page and JSON show the same."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""An answer as text for a terminal, and as JSON."""
+"""An answer as text for a terminal, as Markdown, as JSON, and as a page."""

@@ -1,4 +1,4 @@
-"""The tables of an answer as text, and how to do it as lines."""
+"""The tables of an answer as text, and how to do it as lines: the same on a terminal and on the page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

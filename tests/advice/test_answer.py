@@ -13,7 +13,7 @@ from keybench.advice import sentences
 from keybench.advice.answer import Answer, _today, answer
 from keybench.advice.candidates import candidates
 from keybench.advice.needs import USUAL, needs
-from keybench.advice.output import as_json, terminal
+from keybench.advice.output import as_json, document, terminal
 from keybench.advice.screen import screen, steps
 from keybench.errors import UsageError
 
@@ -80,6 +80,16 @@ def test_an_integer_that_nobody_may_guess_gets_a_second_id(asked: Asked) -> None
     assert of.decision is None
     assert seen.do.endswith("Keep today's key, and add a random `public_id` beside it, which people outside see.")
     assert seen.rows[1][0] == "public_id (random)"
+
+
+def test_the_page_has_all_of_the_answer_and_needs_no_script(of: Answer) -> None:
+    assert of.existing is not None
+    assert [one.name for one in of.options][:2] == ["stay", "switch"]
+    text = document.page(of)
+    assert "<script" not in text
+    assert "<h1>At this size it does not matter. Leave it: " in text
+    assert "<h2>Your 10,000 rows with <code>uuid-v4</code> keys</h2>" in text
+    assert "Stay as it is" in text
 
 
 def test_all_figures_are_exact_where_all_rows_were_simulated(of: Answer) -> None:
@@ -173,7 +183,7 @@ def test_existing_keys_that_end_before_the_table_does_are_told(asked: Asked) -> 
 
 def test_keys_made_by_clients_have_no_default_in_the_answer(asked: Asked) -> None:
     def told(made_by: str) -> str:
-        return str(as_json.content(asked(db="postgresql", rows="1000", made_by=made_by, type="uuid"))["statements"])
+        return document.page(asked(db="postgresql", rows="1000", made_by=made_by, type="uuid"))
 
     assert "DEFAULT uuidv7()" not in told("client")
     assert "DEFAULT uuidv7()" in told("server")

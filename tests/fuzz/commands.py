@@ -15,7 +15,7 @@ _VERIFY = ("--server", "--file", "--output", "--image", "--memory", "--cpus", "-
 _ADVISE = ("--db", "--rows", "--rows-per-second", "--payload", "--writers", "--behind", "--restarts-per-day", "--ram")
 _ADVISE += ("--checkpoint", "--retention", "--secondary", "--children", "--existing", "--type", "--made-by", "--layout")
 _ADVISE += ("--sortable", "--unguessable", "--hides-time", "--hides-machine", "--merge", "--spread")
-_ADVISE += ("--output", "--json")
+_ADVISE += ("--format", "--output", "--json")
 _INSPECT = ("--table", "--seconds", "--json")
 _FORM = "keybench.toml"
 _FLAGS = frozenset(
@@ -106,7 +106,8 @@ _GOOD_ADVICE = {
     "--type": ("uuid", "integer", "text", "any"),
     "--made-by": ("client", "server", "any"),
     "--ram": ("1MB", "64GB", "0", "1e9"),
-    "--output": ("out.txt", "none/out.txt"),
+    "--format": ("json", "html", "md", "text"),
+    "--output": ("out.html", "none/out.html"),
 }
 
 

@@ -85,9 +85,11 @@ def test_where_there_is_no_mapping_the_way_out_is_told() -> None:
 
 def test_an_answer_has_the_mapping_in_place_of_the_library_calls() -> None:
     shown = answer(needs({**USUAL, "db": "sqlite", "rows": "20000", "type": "uuid", "orm": "sqlalchemy"}))
-    text, as_json = (_text(shown, as_json=wanted, everything=True) for wanted in (False, True))
+    text, page, as_json = (_text(shown, form, everything=True) for form in ("text", "html", "json"))
     content = json.loads(as_json)
     assert content["calls"] == []
     assert "\n".join([content["mapping"]["code"], *content["mapping"]["notes"]]) in text
     assert text.index("CREATE TABLE orders") < text.index("\nSQLAlchemy 2.1:\n") < text.index("To measure: ")
-    assert content["mapping"]["code"] in _text(shown, as_json=False, everything=False)
+    assert content["mapping"]["code"] in _text(shown, "text", everything=False)
+    assert "<h2>SQLAlchemy 2.1</h2>" in page
+    assert "class UUID16(TypeDecorator):" in page
