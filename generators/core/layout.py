@@ -181,17 +181,7 @@ def layout(name: str) -> Layout:
     try:
         return layouts()[name]
     except KeyError:
-        refuse_former_name(name)
         raise unknown_name("layout", name, {known.name for known in layouts().values()}) from None
-
-
-def refuse_former_name(name: str) -> None:
-    """UsageError for a name of MassTransit's NewId that people take for SQL Server's NEWID()."""
-    if f"masstransit-{name}" in layouts():
-        raise UsageError(
-            f"layout {name}: MassTransit's NewId is called masstransit-{name} now, and SQL Server's NEWID() is "
-            "server-newid: name one of them."
-        )
 
 
 FILE: Final = "file:"
