@@ -17,7 +17,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.settings import ContainerOptions, Profile
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, unknown_name
-from keybench.generators.core.layout import FILE, KeysOfFile, layout, layouts, refuse_former_name
+from keybench.generators.core.layout import FILE, KeysOfFile, layout, layouts
 from keybench.model.names import COMPUTED, CONTROL, MOST_BLOCKS, NO_DATABASE, RANDOM
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
@@ -327,6 +327,5 @@ def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]
     of_servers = layouts_of_servers()
     for name in names:
         if name not in of_servers and name not in layouts() and not name.startswith(FILE):
-            refuse_former_name(name)
             raise unknown_name("layout", name, {*layouts(), *of_servers})
     return tuple(dict.fromkeys([*always, *(name if name in of_servers else layout(name).name for name in names)]))
