@@ -38,6 +38,7 @@ from keybench.pagemodels.postgresql.records import (
     heap_row_bytes,
 )
 from keybench.pagemodels.postgresql.split_point import HEAP_TID, SPACE, Items
+from keybench.pagemodels.postgresql.state import NbtreeState
 
 BRANCH_FILLFACTOR = 70
 FILLFACTORS = range(10, 101)
@@ -79,9 +80,10 @@ _COMPRESSED_FROM = 507
 
 @dataclass(frozen=True)
 class Parameters:
-    """What can be set: the index's fill factor, which keybench's own tables leave at the default."""
+    """What can be set: the fill factors of the index and of the table, which keybench leaves at their defaults."""
 
     fillfactor: int = 90
+    heap_fillfactor: int = 100
 
     def __post_init__(self) -> None:
         _require_fillfactor(self.fillfactor)
@@ -107,8 +109,10 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
     branch = Items(item=item, first=_FIRST_OF_BRANCH, reserve=0)
     fillfactor = parameters.fillfactor
     is_foreign = table.key == "fk"
+    heap_room = PAGE_BYTES - HEAP_OVERHEAD - PAGE_BYTES * (100 - parameters.heap_fillfactor) // 100
     model = CostModel(
-        table_rows=(PAGE_BYTES - HEAP_OVERHEAD) // heap_row_bytes(column, table.payload, dated=table.by_date),
+        table_rows=max(1, heap_room // heap_row_bytes(column, table.payload, dated=table.by_date)),
+        kind=NbtreeState,
         row_log=RowLog.of(column, table.payload, dated=table.by_date),
         build=_sorted_build(leaf, branch),
         deletion=PageDeletion(delete_empty, waits=True, visits=needs_visit),
