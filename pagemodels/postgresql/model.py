@@ -112,7 +112,7 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
     heap_room = PAGE_BYTES - HEAP_OVERHEAD - PAGE_BYTES * (100 - parameters.heap_fillfactor) // 100
     model = CostModel(
         table_rows=max(1, heap_room // heap_row_bytes(column, table.payload, dated=table.by_date)),
-        kind=NbtreeState,
+        kind=partial(NbtreeState, entry=item, fillfactor=fillfactor),
         row_log=RowLog.of(column, table.payload, dated=table.by_date),
         build=_sorted_build(leaf, branch),
         deletion=PageDeletion(delete_empty, waits=True, visits=needs_visit),

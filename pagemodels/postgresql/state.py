@@ -1,18 +1,247 @@
-"""An nbtree with a past whose rows are read: readers mark the entries of deleted rows that they meet."""
+"""An nbtree with a past whose rows are updated and read.
 
+An update gives every index an entry for the row's new version, unless it is HOT. Within one transaction no older
+version is dead yet, so all entries stay. The rules, of nbtinsert.c and nbtdedup.c (docs/internals/postgresql.md §7):
+
+- A full leaf first merges the entries of each key (`_bt_dedup_pass`), if the new entry is one of an update; an inserted
+  key splits the leaf at once, as the index is unique.
+- A split takes the best place between two different keys (nbtsplitloc.c), by the bytes of the items.
+
+A key has at most two entries here, which lie on one leaf. So a leaf is still a set of ranks, and `versions` says which
+items each rank has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import int64, kernel
 from keybench.errors import UsageError
-from keybench.pagemodels.half_split.model import SplitState
+from keybench.pagemodels.contract import ServerPages
+from keybench.pagemodels.half_split import kernel as split_kernel
+from keybench.pagemodels.half_split.build import PRESENT
+from keybench.pagemodels.half_split.kernel import (
+    APPEND,
+    COUNT,
+    EDGE,
+    INTERIOR,
+    LAST,
+    NEXT,
+    UPPER,
+    USED,
+    USED_SLOTS,
+    Leaves,
+)
+from keybench.pagemodels.half_split.levels import NO_SIZES, Integers, LevelMemory
+from keybench.pagemodels.half_split.model import SplitModel, SplitState
+from keybench.pagemodels.page_stats import PageStats
+from keybench.pagemodels.postgresql.records import LINE_POINTER, aligned
+from keybench.pagemodels.postgresql.split_point import SPACE, best_between_keys
+from keybench.pagemodels.ranking import chosen
+
+Versions = NDArray[np.uint8]
+"""(keys,): which items the leaves have of each key, by the names below."""
+ONE, TWO, MERGED = range(3)
+"""One entry; two entries of two versions; one item for both."""
+_TID = 6
+"""Bytes of a row's address in a merged item."""
+
+
+@dataclass(frozen=True)
+class ItemBytes:
+    """Bytes of the items of a leaf, with their line pointers."""
+
+    entry: int
+
+    @property
+    def merged(self) -> int:
+        """An item for two entries of a key (nbtdedup.c, _bt_form_posting)."""
+        return aligned(self.entry - LINE_POINTER + 2 * _TID) + LINE_POINTER
+
+    @property
+    def by_version(self) -> Integers:
+        """(3,): bytes of all items of a key, by `Versions`."""
+        return np.array([self.entry, 2 * self.entry, self.merged], np.int64)
 
 
 class NbtreeState(SplitState):
-    """One nbtree with a past."""
+    """One nbtree with a past. While keys have two entries, USED of the leaves is in bytes, not in entries."""
+
+    def __init__(self, model: SplitModel, keys: int, *, entry: int, fillfactor: int) -> None:
+        """`entry`: its bytes, with the line pointer. `fillfactor`: of the rightmost leaf, in %."""
+        super().__init__(model, keys)
+        self._item, self._fill = ItemBytes(entry), fillfactor
+        self._versions: Versions | None = None
+
+    def update(self, ranks: Integers, rows_per_tx: int) -> None:
+        """Adds an entry of a new version of each of these rows, in order. UsageError for a key that is not there, and
+        for what the model does not know: several transactions, or entries of dead rows in the index, which PostgreSQL
+        then deletes by rules that depend on the pages of the table."""
+        if len(ranks) > rows_per_tx:
+            raise UsageError(
+                f"{len(ranks):,} rows are updated in transactions of {rows_per_tx:,}: PostgreSQL then deletes entries "
+                "of dead versions before a page splits, block by block of the table, which its page model does not "
+                "follow. Updates in one transaction are predicted."
+            )
+        if self._deleted or self._versions is not None:
+            raise UsageError(
+                "rows are updated while the index has entries of dead rows, which PostgreSQL deletes before a page "
+                "splits, and its page model does not follow that: vacuum first (clean = true)."
+            )
+        if (self._states[chosen(ranks, self._keys)] != PRESENT).any():
+            raise UsageError(f"{len(ranks):,} keys cannot be updated: not all of them are there.")
+        self._changed |= len(ranks) > 0
+        self._versions = np.zeros(self._keys, np.uint8)
+        self._levels[0].used(USED)[:] *= self._item.entry
+        self._insert_by(partial(self._put, ranks, update=True))
+
+    def insert(self, ranks: Integers) -> None:
+        """Inserts keys in order of arrival. UsageError as for any index."""
+        if self._versions is None:
+            super().insert(ranks)
+            return
+        self._mark_as_present(ranks)
+        self._insert_by(partial(self._put, ranks, update=False))
+
+    def delete(self, ranks: Integers) -> None:
+        """Deletes keys. UsageError where that meets entries of old versions, and marks them."""
+        self._require_no_versions()
+        super().delete(ranks)
 
     def read(self, *, by_key: bool) -> None:
         """Rows are read: single ones that are there, `by_key`, or others. UsageError where a reader may meet entries of
-        deleted rows: it marks them, and a page drops marked entries before it splits (nbtutils.c, _bt_killitems)."""
+        dead rows: it marks them, and a page drops marked entries before it splits (nbtutils.c, _bt_killitems)."""
+        self._require_no_versions()
         if self._deleted and not by_key:
             raise UsageError(
                 "readers mark the entries of deleted rows that they meet, and PostgreSQL drops these before a page "
                 "splits, which its page model does not follow: reads between a deletion and its cleaning are measured "
                 "alone."
             )
+
+    def clean(self) -> None:
+        """VACUUM: removes the entries of old versions too."""
+        if self._versions is not None:
+            self._deleted += int(np.count_nonzero(self._versions))
+            self._forget_versions()
+        super().clean()
+
+    def rebuild(self, fill: int) -> None:
+        """REINDEX, at a fill factor in %, of the versions that are alive."""
+        super().rebuild(fill)
+        self._versions, self._fill = None, fill
+
+    def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
+        """Goes on from pages of a server, in which each key has one entry."""
+        super().begin(ranks, pages, borders)
+        self._versions = None
+
+    def stats(self) -> PageStats:
+        """The index as it is now; the rows of a page are its items."""
+        stats, versions = super().stats(), self._versions
+        if versions is None:
+            return stats
+        leaves = self._levels[0].leaves
+        order = self._levels[0].order()
+        rows = stats.page_rows + _twos(leaves, versions)[order]
+        high_keys = np.where(leaves.slots[order, NEXT] >= 0, self._item.entry, 0)
+        free = np.maximum(SPACE - leaves.slots[order, USED] - high_keys - LINE_POINTER, 0).sum()  # 0 of a full page
+        room = SPACE * len(order)
+        return replace(stats, rows=int(rows.sum()), page_rows=rows, density=float(100 - 100 * free / room))
+
+    def _require_no_versions(self) -> None:
+        if self._versions is not None:
+            raise UsageError(
+                "old versions of updated rows are in the index: who looks such a row up, to read or to delete it, "
+                "marks their entries, which the page model of PostgreSQL does not follow. Vacuum first (clean = true)."
+            )
+
+    def _forget_versions(self) -> None:
+        """Each key has one entry again."""
+        level = self._levels[0]
+        level.used(USED)[:] = level.used(COUNT)
+        self._versions = None
+
+    def _put(self, ranks: Integers, *, update: bool) -> None:
+        """Adds entries to the leaves: of new versions, or of new keys."""
+        level, versions, done = self._levels[0], self._versions, 0
+        assert versions is not None
+        while True:
+            done += put(level.leaves, versions, self._item.by_version, ranks[done:], update)
+            if done == len(ranks):
+                return
+            level.make_room()
+            self._split(level, versions, int(ranks[done]), done, update=update)
+            done += 1
+
+    def _split(self, level: LevelMemory, versions: Versions, rank: int, row: int, *, update: bool) -> None:
+        """Splits the leaf that has no room for an entry of this rank, which comes as this row."""
+        leaves = level.leaves
+        slot = find(leaves, rank)
+        count, entry = int(leaves.slots[slot, COUNT]), self._item.entry
+        ranks = leaves.content[slot, :count].copy()
+        if update:
+            versions[rank] = TWO
+        else:
+            ranks = np.append(ranks, np.int32(rank))
+        ranks = np.sort(ranks)
+        is_last = slot == leaves.state[LAST]
+        kind = INTERIOR if not is_last else APPEND if rank == ranks[-1] else EDGE
+        times = np.where(versions[ranks] == TWO, 2, 1)
+        items = np.repeat(np.where(versions[ranks] == MERGED, self._item.merged, entry), times)
+        keys = np.repeat(np.arange(len(ranks)), times)
+        keep = best_between_keys(items, keys, entry, self._fill if is_last else None)
+        leaves.scratch[: len(ranks)] = ranks
+        new = int(leaves.state[USED_SLOTS])
+        leaves.state[USED_SLOTS] = new + 1
+        left, right = split_kernel.divide(leaves, slot, int(ranks[keep]), row, kind, new)
+        for part, begin, end in ((left, 0, keep), (right, keep, len(ranks))):
+            split_kernel.fill(leaves, NO_SIZES, part, begin, end, rank)
+            leaves.slots[part, USED] = self._item.by_version[versions[ranks[begin:end]]].sum()
+
+
+@kernel
+def find(leaves: Leaves, rank: int) -> int:
+    """The slot of the leaf to which a rank belongs."""
+    slot = int64(leaves.cells[rank >> leaves.shift])
+    while rank >= leaves.slots[slot, UPPER]:
+        slot = int64(leaves.slots[slot, NEXT])
+    return slot
+
+
+@kernel
+def put(leaves: Leaves, versions: Versions, sizes: Integers, ranks: Integers, update: bool) -> int:
+    """Adds an entry of each rank in order, until a leaf has no room: returns how many were added. `sizes`: bytes of a
+    key's items by `Versions`. `update`: whether they are new versions of keys that are there, or new keys."""
+    slots, content = leaves.slots, leaves.content
+    for i in range(len(ranks)):
+        rank = ranks[i]
+        slot = find(leaves, rank)
+        room = SPACE - (0 if slot == leaves.state[LAST] else sizes[ONE])  # all others have a high key
+        if update and slots[slot, USED] + sizes[ONE] > room:
+            for at in range(slots[slot, COUNT]):
+                if versions[content[slot, at]] == TWO:
+                    versions[content[slot, at]] = MERGED
+                    slots[slot, USED] += sizes[MERGED] - sizes[TWO]
+        if slots[slot, USED] + sizes[ONE] > room:
+            return i
+        slots[slot, USED] += sizes[ONE]
+        if update:
+            versions[rank] = TWO
+        else:
+            content[slot, slots[slot, COUNT]] = rank
+            slots[slot, COUNT] += 1
+    return len(ranks)
+
+
+def _twos(leaves: Leaves, versions: Versions) -> Integers:
+    """(slots in use,): keys of each leaf that have two items."""
+    used = int(leaves.state[USED_SLOTS])
+    within = np.arange(leaves.content.shape[1]) < leaves.slots[:used, COUNT, None]
+    twos = (versions[np.where(within, leaves.content[:used], 0)] == TWO) & within
+    counts: Integers = np.count_nonzero(twos, axis=1).astype(np.int64)
+    return counts

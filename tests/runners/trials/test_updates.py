@@ -47,8 +47,16 @@ def test_rows_are_updated_and_read_on_a_server(here: Run, tmp_path: Path, databa
     arguments = ("--scenario", "mine.toml", "--layout", "uuid-v7", "--set", "postgresql.heap_fillfactor=30")
     done = here("--db", database, "--server", server, *arguments[: 6 if database == "postgresql" else 4])
     assert done.returncode == 0, done.stdout + done.stderr
+    refused = f"the page model of {on.title} knows no updates yet: such phases are measured alone."
+    if database == "postgresql":
+        refused = (
+            "on PostgreSQL a new payload adds an entry to the key's index only if the row's page of the table is full, "
+            "which the page model does not follow: phases that update the payload are measured alone."
+        )
     for trial in latest_trials(tmp_path):
         assert trial.error == ""
+        (missing,) = [one for one in trial.readings if one.subject == MODEL and one.value is None]
+        assert missing.reason == f"No prediction: {refused}"
         rows, pages = phases(trial, Metric.PHASE_ROWS), phases(trial, Metric.LEAF_PAGES)
         assert list(rows.values()) == [2000, 600, 400, 300, 400, 200, 100, 1800, 100]
         assert (pages["3 update"], pages["7 read"]) == (pages["4 read"], pages["8 read"])
@@ -59,21 +67,19 @@ def test_rows_are_updated_and_read_on_a_server(here: Run, tmp_path: Path, databa
         else:
             assert pages["2 update"] == pages["1 insert"], "a number of the same size, in its place"
             assert (pages["3 update"] or 0) > (pages["2 update"] or 0)
-            (missing,) = [one for one in trial.readings if one.subject == MODEL and one.value is None]
-            assert missing.reason == (
-                f"No prediction: the page model of {on.title} knows no updates yet: such phases are measured alone."
-            )
 
 
 def test_pages_are_predicted_until_readers_meet_deleted_rows(here: Run, tmp_path: Path) -> None:
-    write(tmp_path, "insert = 1.0", "read = { pop = 0.1 }", "read = { present = 50 }", "clean = true", table="")
+    update = 'update = { rows = 0.4, column = "status", rows_per_tx = 1_000_000 }'
+    reads = "clean = true", "read = { pop = 0.1 }", "read = { present = 50 }", "clean = true"
+    write(tmp_path, "insert = 0.8", update, "insert = 0.2", *reads)
     arguments = ("--db", "postgresql", "--scenario", "mine.toml", "--layout", "uuid-v4")
     done = here(*arguments, "--server", "embedded")
     assert done.returncode == 0, done.stdout + done.stderr
     for trial in latest_trials(tmp_path):
         by_kind: dict[SubjectKind, list[float | None]] = {}
         for one in trial.readings:
-            if one.metric in (Metric.LEAF_PAGES, Metric.LEAF_DENSITY):
+            if one.metric in (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.INTERIOR_SPLITS, Metric.APPENDS):
                 by_kind.setdefault(one.subject.kind, []).append(one.value)
         assert by_kind[SubjectKind.PHASE] == pytest.approx(by_kind[SubjectKind.MODEL_PHASE], abs=1e-9)
     write(tmp_path, "insert = 1.0", "read = { pop = 0.1 }", "read = { pop = 0.1 }", table="")
