@@ -124,9 +124,9 @@ class KnowsUpdates(Protocol):
 class MarksEntries(Protocol):
     """A state of an engine whose readers change the index: they mark entries of rows that are gone."""
 
-    def read(self, *, by_key: bool) -> None:
-        """Rows are read: single ones that are there, `by_key`, or others. UsageError where the model does not know
-        which entries readers meet."""
+    def read(self, ranks: NDArray[np.int64], *, by_key: bool) -> None:
+        """Rows are read: each of these `by_key`, or all of them as the first ones in the order of the key. UsageError
+        where the model does not know what that does to the index."""
 
 
 @runtime_checkable

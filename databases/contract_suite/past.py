@@ -17,7 +17,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.contract import BeginsFromPages, IndexState, KnowsUpdates, delete, empty_index
+from keybench.pagemodels.contract import BeginsFromPages, IndexState, KnowsUpdates, MarksEntries, delete, empty_index
 from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.ranking import ranked
 
@@ -69,6 +69,23 @@ class Both:
         assert self._session.update(self._session.prepare_keys(self._keys[ranks]), ()) == len(ranks)
         assert isinstance(self.state, KnowsUpdates)
         self.state.update(ranks, len(ranks))
+        self.compare()
+
+    def find(self, ranks: Ranks) -> None:
+        """Looks these keys up, whether they are there or were deleted."""
+        found = sum(map(self._session.find, self._session.prepare_keys(self._keys[ranks])))
+        assert found == np.isin(ranks, self.present).sum()
+        self._read(ranks, by_key=True)
+
+    def scan(self, rows: int) -> None:
+        """Reads the first rows in the order of the key."""
+        self._session.prepare_keys(self._keys[:1])  # prepares the statements
+        assert self._session.first(rows) == rows
+        self._read(self.present[:rows], by_key=False)
+
+    def _read(self, ranks: Ranks, *, by_key: bool) -> None:
+        if isinstance(self.state, MarksEntries):
+            self.state.read(ranks, by_key=by_key)
         self.compare()
 
     def clean(self) -> None:

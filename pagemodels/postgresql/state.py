@@ -5,6 +5,7 @@ version is dead yet, so all entries stay. The rules, of nbtinsert.c and nbtdedup
 
 - A full leaf first merges the entries of each key (`_bt_dedup_pass`), if the new entry is one of an update; an inserted
   key splits the leaf at once, as the index is unique.
+- Entries of dead rows that a reader has marked go before a leaf splits (`marked_entries`).
 - A split takes the best place between two different keys (nbtsplitloc.c), by the bytes of the items.
 
 A key has at most two entries here, which lie on one leaf. So a leaf is still a set of ranks, and `versions` says which
@@ -19,11 +20,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import int64, kernel
+from keybench.compiled import kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.half_split import kernel as split_kernel
-from keybench.pagemodels.half_split.build import PRESENT
+from keybench.pagemodels.half_split.build import DELETED, PRESENT
 from keybench.pagemodels.half_split.kernel import (
     APPEND,
     COUNT,
@@ -31,7 +32,6 @@ from keybench.pagemodels.half_split.kernel import (
     INTERIOR,
     LAST,
     NEXT,
-    UPPER,
     USED,
     USED_SLOTS,
     Leaves,
@@ -39,7 +39,8 @@ from keybench.pagemodels.half_split.kernel import (
 from keybench.pagemodels.half_split.levels import NO_SIZES, Integers, LevelMemory
 from keybench.pagemodels.half_split.model import SplitModel, SplitState
 from keybench.pagemodels.page_stats import PageStats
-from keybench.pagemodels.postgresql.records import LINE_POINTER, aligned
+from keybench.pagemodels.postgresql.marked_entries import Rows, find, insert_among_marked
+from keybench.pagemodels.postgresql.records import HEAP_OVERHEAD, LINE_POINTER, PAGE_BYTES, aligned
 from keybench.pagemodels.postgresql.split_point import SPACE, best_between_keys
 from keybench.pagemodels.ranking import chosen
 
@@ -47,6 +48,7 @@ Versions = NDArray[np.uint8]
 """(keys,): which items the leaves have of each key, by the names below."""
 ONE, TWO, MERGED = range(3)
 """One entry; two entries of two versions; one item for both."""
+_HEAP_ROOM = PAGE_BYTES - HEAP_OVERHEAD
 _TID = 6
 """Bytes of a row's address in a merged item."""
 
@@ -68,12 +70,40 @@ class ItemBytes:
         return np.array([self.entry, 2 * self.entry, self.merged], np.int64)
 
 
+@dataclass(frozen=True)
+class Heap:
+    """The pages of the table, which rows fill in order of arrival as long as no row's room is free."""
+
+    row: int
+    """Bytes of a row, with its line pointer; 0 if rows differ, or parts of them lie elsewhere."""
+    fillfactor: int = 100
+
+    @property
+    def rows(self) -> int:
+        """Rows of a page that inserts have filled; 0 if nobody knows."""
+        return (_HEAP_ROOM - self._left_free) // self.row if self.row else 0
+
+    def pruned(self, rows: int) -> bool:
+        """Whether a reader takes the room of dead rows from a page with so many rows: less than a tenth is free
+        (pruneheap.c, heap_page_prune_opt)."""
+        return _HEAP_ROOM - rows * self.row - LINE_POINTER < max(self._left_free, PAGE_BYTES // 10)
+
+    @property
+    def _left_free(self) -> int:
+        return PAGE_BYTES * (100 - self.fillfactor) // 100
+
+
 class NbtreeState(SplitState):
     """One nbtree with a past. While keys have two entries, USED of the leaves is in bytes, not in entries."""
 
-    def __init__(self, model: SplitModel, keys: int, *, entry: int, fillfactor: int) -> None:
-        """`entry`: its bytes, with the line pointer. `fillfactor`: of the rightmost leaf, in %."""
+    def __init__(self, model: SplitModel, keys: int, *, entry: int, fillfactor: int, heap: Heap) -> None:
+        """`entry`: its bytes, with the line pointer. `fillfactor`: of the rightmost leaf, in %. `heap`: the table."""
         super().__init__(model, keys)
+        self._heap = heap
+        self._rows: Rows | None = None  # once a reader has marked entries
+        self._blocks = np.full(keys, -1, np.int32)  # `Rows.blocks`
+        self._sent = 0  # rows that the table got
+        self._placed = heap.rows > 0  # whether all rows lie where `_blocks` says
         self._item, self._fill = ItemBytes(entry), fillfactor
         self._versions: Versions | None = None
 
@@ -95,50 +125,61 @@ class NbtreeState(SplitState):
         if (self._states[chosen(ranks, self._keys)] != PRESENT).any():
             raise UsageError(f"{len(ranks):,} keys cannot be updated: not all of them are there.")
         self._changed |= len(ranks) > 0
+        self._placed = False
         self._versions = np.zeros(self._keys, np.uint8)
         self._levels[0].used(USED)[:] *= self._item.entry
         self._insert_by(partial(self._put, ranks, update=True))
 
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError as for any index."""
-        if self._versions is None:
+        self._check_last_page()
+        if self._versions is not None:
+            self._mark_as_present(ranks)
+            self._insert_by(partial(self._put, ranks, update=False))
+        elif self._rows is not None:
+            self._require_places()
+            self._mark_as_present(ranks)
+            self._insert_by(partial(self._put_among_marked, ranks))
+        else:
             super().insert(ranks)
-            return
-        self._mark_as_present(ranks)
-        self._insert_by(partial(self._put, ranks, update=False))
 
     def delete(self, ranks: Integers) -> None:
         """Deletes keys. UsageError where that meets entries of old versions, and marks them."""
         self._require_no_versions()
         super().delete(ranks)
 
-    def read(self, *, by_key: bool) -> None:
-        """Rows are read: single ones that are there, `by_key`, or others. UsageError where a reader may meet entries of
-        dead rows: it marks them, and a page drops marked entries before it splits (nbtutils.c, _bt_killitems)."""
+    def read(self, ranks: Integers, *, by_key: bool) -> None:
+        """Rows are read: each `by_key`, or these as the first ones in the order of the key. The reader marks entries of
+        dead rows that it meets (nbtutils.c, _bt_killitems). UsageError where nobody knows which others a page drops
+        with a marked one."""
         self._require_no_versions()
-        if self._deleted and not by_key:
-            raise UsageError(
-                "readers mark the entries of deleted rows that they meet, and PostgreSQL drops these before a page "
-                "splits, which its page model does not follow: reads between a deletion and its cleaning are measured "
-                "alone."
-            )
+        met = ranks if by_key else np.arange(int(ranks.max(initial=-1)) + 1)
+        met = met[self._states[met] == DELETED]
+        if not len(met):
+            return
+        self._require_places()
+        if self._rows is None:
+            self._rows = Rows(self._states, np.zeros(self._keys, np.bool_), self._blocks)
+        self._rows.marked[met] = True
 
     def clean(self) -> None:
         """VACUUM: removes the entries of old versions too."""
         if self._versions is not None:
             self._deleted += int(np.count_nonzero(self._versions))
             self._forget_versions()
+        self._placed &= not self._deleted  # the next rows fill holes of the table
         super().clean()
+        self._rows = None
 
     def rebuild(self, fill: int) -> None:
         """REINDEX, at a fill factor in %, of the versions that are alive."""
         super().rebuild(fill)
-        self._versions, self._fill = None, fill
+        self._versions, self._rows, self._fill = None, None, fill
 
     def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
         """Goes on from pages of a server, in which each key has one entry."""
         super().begin(ranks, pages, borders)
-        self._versions = None
+        self._versions, self._rows, self._placed = None, None, False
 
     def stats(self) -> PageStats:
         """The index as it is now; the rows of a page are its items."""
@@ -159,6 +200,39 @@ class NbtreeState(SplitState):
                 "old versions of updated rows are in the index: who looks such a row up, to read or to delete it, "
                 "marks their entries, which the page model of PostgreSQL does not follow. Vacuum first (clean = true)."
             )
+
+    def _require_places(self) -> None:
+        if not self._placed:
+            raise UsageError(
+                "readers mark the entries of deleted rows that they meet. Before a page splits, PostgreSQL drops these "
+                "and others whose rows lie on the same pages of the table: its page model only knows where rows lie "
+                "until the first VACUUM or update, if all have one length below 2,000 bytes. Such reads are measured "
+                "alone."
+            )
+
+    def _check_last_page(self) -> None:
+        """Notes whether a reader may have made room for more rows on the table's last page: the next ones go there."""
+        if self._placed and self._sent:
+            last = (self._sent - 1) // self._heap.rows
+            gone = (self._states[self._blocks == last] != PRESENT).any()
+            self._placed = not (gone and self._heap.pruned(self._sent - last * self._heap.rows))
+
+    def _mark_as_present(self, ranks: Integers) -> None:
+        """Also notes on which pages of the table the rows of these keys go."""
+        super()._mark_as_present(ranks)
+        if self._placed:
+            self._blocks[ranks] = np.arange(self._sent, self._sent + len(ranks)) // self._heap.rows
+            self._sent += len(ranks)
+
+    def _put_among_marked(self, ranks: Integers) -> None:
+        """Inserts keys into leaves with marked entries."""
+        level, rows, done = self._levels[0], self._rows, 0
+        assert rows is not None
+        while True:
+            done += insert_among_marked(level.leaves, level.rules, NO_SIZES, rows, ranks[done:], done)
+            if done == len(ranks):
+                return
+            level.make_room()
 
     def _forget_versions(self) -> None:
         """Each key has one entry again."""
@@ -202,15 +276,6 @@ class NbtreeState(SplitState):
         for part, begin, end in ((left, 0, keep), (right, keep, len(ranks))):
             split_kernel.fill(leaves, NO_SIZES, part, begin, end, rank)
             leaves.slots[part, USED] = self._item.by_version[versions[ranks[begin:end]]].sum()
-
-
-@kernel
-def find(leaves: Leaves, rank: int) -> int:
-    """The slot of the leaf to which a rank belongs."""
-    slot = int64(leaves.cells[rank >> leaves.shift])
-    while rank >= leaves.slots[slot, UPPER]:
-        slot = int64(leaves.slots[slot, NEXT])
-    return slot
 
 
 @kernel

@@ -241,7 +241,7 @@ def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: 
             delete(state, ranks[step.rows], rows_per_tx)
         elif step.what == "read":
             if isinstance(state, MarksEntries):
-                state.read(by_key=bool(step.read and step.read.present))
+                state.read(ranks[step.rows], by_key=bool(step.read and (step.read.present or step.read.deleted)))
             if step.deletes:
                 delete(state, ranks[step.rows], len(step.rows))
         elif step.what == "clean":

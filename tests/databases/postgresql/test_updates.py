@@ -64,3 +64,21 @@ def test_any_history_with_updates_is_that_of_the_model(bench: Bench, column: str
             left = step(it, left, draw, "delete")
             left = step(it, left, draw, "insert")
             left = step(it, left, draw, "clean")
+
+
+@pytest.mark.parametrize(("stream", "payload", "seed"), [(random, 0, 1), (increasing, 100, 2), (random, 100, 3)])
+def test_readers_mark_entries_that_full_pages_drop(bench: Bench, stream, payload: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    with both(bench, ENGINE.column("uuid"), stream(ROWS), payload=payload) as it:
+        first, second, third = np.split(it.arriving, [ROWS // 2, ROWS * 3 // 4])
+        inside = slice(None, -200)  # the rows of the table's last page stay
+        it.insert(first)
+        gone = draw.permutation(first[inside])[: ROWS // 5]
+        it.delete(gone)
+        it.find(gone[: int(draw.integers(1, len(gone)))])
+        it.insert(second)
+        it.delete(draw.permutation(np.setdiff1d(np.append(first, second)[inside], gone))[: ROWS // 5])
+        it.scan(int(draw.integers(1, len(it.present))))
+        it.insert(third[: len(third) // 2])
+        it.clean()
+        it.insert(third[len(third) // 2 :])
