@@ -5,10 +5,11 @@ version is dead yet, so all entries stay. The rules, of nbtinsert.c and nbtdedup
 
 - A full leaf first merges the entries of each key (`_bt_dedup_pass`), if the new entry is one of an update; an inserted
   key splits the leaf at once, as the index is unique.
-- Entries of dead rows that a reader has marked go before a leaf splits (`marked_entries`).
+- Entries of dead rows that a reader has marked go before a leaf splits. nbtree then looks at the pages of the table on
+  which their rows lie, and at that of the new row, and deletes all entries of dead rows there (`_bt_simpledel_pass`).
 - A split takes the best place between two different keys (nbtsplitloc.c), by the bytes of the items.
 
-A key has at most two entries here, which lie on one leaf. So a leaf is still a set of ranks, and `versions` says which
+A key has at most two entries here, which lie on one leaf. So a leaf is still a set of ranks, and `Rows` says which
 items each rank has.
 """
 
@@ -16,15 +17,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import kernel
+from keybench.compiled import inlined, int64, kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.half_split import kernel as split_kernel
-from keybench.pagemodels.half_split.build import DELETED, PRESENT
+from keybench.pagemodels.half_split.build import ABSENT, DELETED, PRESENT, States
 from keybench.pagemodels.half_split.kernel import (
     APPEND,
     COUNT,
@@ -32,6 +34,7 @@ from keybench.pagemodels.half_split.kernel import (
     INTERIOR,
     LAST,
     NEXT,
+    UPPER,
     USED,
     USED_SLOTS,
     Leaves,
@@ -39,13 +42,10 @@ from keybench.pagemodels.half_split.kernel import (
 from keybench.pagemodels.half_split.levels import NO_SIZES, Integers, LevelMemory
 from keybench.pagemodels.half_split.model import SplitModel, SplitState
 from keybench.pagemodels.page_stats import PageStats
-from keybench.pagemodels.postgresql.marked_entries import Rows, find, insert_among_marked
 from keybench.pagemodels.postgresql.records import HEAP_OVERHEAD, LINE_POINTER, PAGE_BYTES, aligned
 from keybench.pagemodels.postgresql.split_point import SPACE, best_between_keys
 from keybench.pagemodels.ranking import chosen
 
-Versions = NDArray[np.uint8]
-"""(keys,): which items the leaves have of each key, by the names below."""
 ONE, TWO, MERGED = range(3)
 """One entry; two entries of two versions; one item for both."""
 _HEAP_ROOM = PAGE_BYTES - HEAP_OVERHEAD
@@ -93,19 +93,30 @@ class Heap:
         return PAGE_BYTES * (100 - self.fillfactor) // 100
 
 
+class Rows(NamedTuple):
+    """What is known of the rows: (keys,) each, by rank."""
+
+    states: States
+    versions: NDArray[np.uint8]
+    """Which items the leaves have of each key, by the names above."""
+    marked: NDArray[np.bool_]
+    """Whether a reader has marked the entry of a deleted row."""
+    blocks: NDArray[np.int32]
+    """The page of the table on which the row lies, if nothing but inserts has filled the table; −1 for no row."""
+
+
 class NbtreeState(SplitState):
-    """One nbtree with a past. While keys have two entries, USED of the leaves is in bytes, not in entries."""
+    """One nbtree with a past. While there are `Rows`, USED of the leaves is in bytes, not in entries."""
 
     def __init__(self, model: SplitModel, keys: int, *, entry: int, fillfactor: int, heap: Heap) -> None:
         """`entry`: its bytes, with the line pointer. `fillfactor`: of the rightmost leaf, in %. `heap`: the table."""
         super().__init__(model, keys)
         self._heap = heap
-        self._rows: Rows | None = None  # once a reader has marked entries
+        self._rows: Rows | None = None  # while keys have two entries, or entries are marked
         self._blocks = np.full(keys, -1, np.int32)  # `Rows.blocks`
         self._sent = 0  # rows that the table got
         self._placed = heap.rows > 0  # whether all rows lie where `_blocks` says
         self._item, self._fill = ItemBytes(entry), fillfactor
-        self._versions: Versions | None = None
 
     def update(self, ranks: Integers, rows_per_tx: int) -> None:
         """Adds an entry of a new version of each of these rows, in order. UsageError for a key that is not there, and
@@ -114,10 +125,10 @@ class NbtreeState(SplitState):
         if len(ranks) > rows_per_tx:
             raise UsageError(
                 f"{len(ranks):,} rows are updated in transactions of {rows_per_tx:,}: PostgreSQL then deletes entries "
-                "of dead versions before a page splits, block by block of the table, which its page model does not "
+                "of dead versions before a page splits, page by page of the table, which its page model does not "
                 "follow. Updates in one transaction are predicted."
             )
-        if self._deleted or self._versions is not None:
+        if self._deleted or self._rows is not None:
             raise UsageError(
                 "rows are updated while the index has entries of dead rows, which PostgreSQL deletes before a page "
                 "splits, and its page model does not follow that: vacuum first (clean = true)."
@@ -126,22 +137,19 @@ class NbtreeState(SplitState):
             raise UsageError(f"{len(ranks):,} keys cannot be updated: not all of them are there.")
         self._changed |= len(ranks) > 0
         self._placed = False
-        self._versions = np.zeros(self._keys, np.uint8)
-        self._levels[0].used(USED)[:] *= self._item.entry
+        self._begin_rows()
         self._insert_by(partial(self._put, ranks, update=True))
 
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError as for any index."""
         self._check_last_page()
-        if self._versions is not None:
-            self._mark_as_present(ranks)
-            self._insert_by(partial(self._put, ranks, update=False))
-        elif self._rows is not None:
-            self._require_places()
-            self._mark_as_present(ranks)
-            self._insert_by(partial(self._put_among_marked, ranks))
-        else:
+        if self._rows is None:
             super().insert(ranks)
+            return
+        if self._rows.marked.any():
+            self._require_places()
+        self._mark_as_present(ranks)
+        self._insert_by(partial(self._put, ranks, update=False))
 
     def delete(self, ranks: Integers) -> None:
         """Deletes keys. UsageError where that meets entries of old versions, and marks them."""
@@ -158,44 +166,43 @@ class NbtreeState(SplitState):
         if not len(met):
             return
         self._require_places()
-        if self._rows is None:
-            self._rows = Rows(self._states, np.zeros(self._keys, np.bool_), self._blocks)
-        self._rows.marked[met] = True
+        self._begin_rows().marked[met] = True
 
     def clean(self) -> None:
         """VACUUM: removes the entries of old versions too."""
-        if self._versions is not None:
-            self._deleted += int(np.count_nonzero(self._versions))
-            self._forget_versions()
+        if self._rows is not None:
+            self._deleted += int(np.count_nonzero(self._rows.versions))
+            level = self._levels[0]
+            level.used(USED)[:] = level.used(COUNT)
+            self._rows = None
         self._placed &= not self._deleted  # the next rows fill holes of the table
         super().clean()
-        self._rows = None
 
     def rebuild(self, fill: int) -> None:
         """REINDEX, at a fill factor in %, of the versions that are alive."""
         super().rebuild(fill)
-        self._versions, self._rows, self._fill = None, None, fill
+        self._rows, self._fill = None, fill
 
     def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
         """Goes on from pages of a server, in which each key has one entry."""
         super().begin(ranks, pages, borders)
-        self._versions, self._rows, self._placed = None, None, False
+        self._rows, self._placed = None, False
 
     def stats(self) -> PageStats:
         """The index as it is now; the rows of a page are its items."""
-        stats, versions = super().stats(), self._versions
-        if versions is None:
+        stats = super().stats()
+        if self._rows is None:
             return stats
         leaves = self._levels[0].leaves
         order = self._levels[0].order()
-        rows = stats.page_rows + _twos(leaves, versions)[order]
+        rows = stats.page_rows + _twos(leaves, self._rows.versions)[order]
         high_keys = np.where(leaves.slots[order, NEXT] >= 0, self._item.entry, 0)
         free = np.maximum(SPACE - leaves.slots[order, USED] - high_keys - LINE_POINTER, 0).sum()  # 0 of a full page
         room = SPACE * len(order)
         return replace(stats, rows=int(rows.sum()), page_rows=rows, density=float(100 - 100 * free / room))
 
     def _require_no_versions(self) -> None:
-        if self._versions is not None:
+        if self._rows is not None and self._rows.versions.any():
             raise UsageError(
                 "old versions of updated rows are in the index: who looks such a row up, to read or to delete it, "
                 "marks their entries, which the page model of PostgreSQL does not follow. Vacuum first (clean = true)."
@@ -224,35 +231,26 @@ class NbtreeState(SplitState):
             self._blocks[ranks] = np.arange(self._sent, self._sent + len(ranks)) // self._heap.rows
             self._sent += len(ranks)
 
-    def _put_among_marked(self, ranks: Integers) -> None:
-        """Inserts keys into leaves with marked entries."""
-        level, rows, done = self._levels[0], self._rows, 0
-        assert rows is not None
-        while True:
-            done += insert_among_marked(level.leaves, level.rules, NO_SIZES, rows, ranks[done:], done)
-            if done == len(ranks):
-                return
-            level.make_room()
-
-    def _forget_versions(self) -> None:
-        """Each key has one entry again."""
-        level = self._levels[0]
-        level.used(USED)[:] = level.used(COUNT)
-        self._versions = None
+    def _begin_rows(self) -> Rows:
+        """What is known of the rows, from now on."""
+        if self._rows is None:
+            versions, marked = np.zeros(self._keys, np.uint8), np.zeros(self._keys, np.bool_)
+            self._rows = Rows(self._states, versions, marked, self._blocks)
+            self._levels[0].used(USED)[:] *= self._item.entry
+        return self._rows
 
     def _put(self, ranks: Integers, *, update: bool) -> None:
         """Adds entries to the leaves: of new versions, or of new keys."""
-        level, versions, done = self._levels[0], self._versions, 0
-        assert versions is not None
+        level, rows, done = self._levels[0], self._begin_rows(), 0
         while True:
-            done += put(level.leaves, versions, self._item.by_version, ranks[done:], update)
+            done += put(level.leaves, rows, self._item.by_version, ranks[done:], update)
             if done == len(ranks):
                 return
             level.make_room()
-            self._split(level, versions, int(ranks[done]), done, update=update)
+            self._split(level, rows.versions, int(ranks[done]), done, update=update)
             done += 1
 
-    def _split(self, level: LevelMemory, versions: Versions, rank: int, row: int, *, update: bool) -> None:
+    def _split(self, level: LevelMemory, versions: NDArray[np.uint8], rank: int, row: int, *, update: bool) -> None:
         """Splits the leaf that has no room for an entry of this rank, which comes as this row."""
         leaves = level.leaves
         slot = find(leaves, rank)
@@ -278,32 +276,75 @@ class NbtreeState(SplitState):
             leaves.slots[part, USED] = self._item.by_version[versions[ranks[begin:end]]].sum()
 
 
+@inlined
+def find(leaves: Leaves, rank: int) -> int:
+    """The slot of the leaf to which a rank belongs."""
+    slot = int64(leaves.cells[rank >> leaves.shift])
+    while rank >= leaves.slots[slot, UPPER]:
+        slot = int64(leaves.slots[slot, NEXT])
+    return slot
+
+
 @kernel
-def put(leaves: Leaves, versions: Versions, sizes: Integers, ranks: Integers, update: bool) -> int:
-    """Adds an entry of each rank in order, until a leaf has no room: returns how many were added. `sizes`: bytes of a
-    key's items by `Versions`. `update`: whether they are new versions of keys that are there, or new keys."""
-    slots, content = leaves.slots, leaves.content
+def _merge(leaves: Leaves, rows: Rows, sizes: Integers, slot: int) -> None:
+    """Merges the entries of each key of a leaf. `sizes`: bytes of a key's items by `Rows.versions`."""
+    for i in range(leaves.slots[slot, COUNT]):
+        rank = leaves.content[slot, i]
+        if rows.versions[rank] == TWO:
+            rows.versions[rank] = MERGED
+            leaves.slots[slot, USED] += sizes[MERGED] - sizes[TWO]
+
+
+@kernel
+def _drop(leaves: Leaves, rows: Rows, sizes: Integers, slot: int, rank: int) -> None:
+    """Deletes the entries of a leaf for which `rank`, the new one, makes nbtree look; none if none is marked."""
+    slots, content, blocks = leaves.slots, leaves.content, leaves.scratch
+    looked_at, count = 1, 0
+    blocks[0] = rows.blocks[rank]
+    for i in range(slots[slot, COUNT]):
+        if rows.marked[content[slot, i]]:
+            blocks[looked_at] = rows.blocks[content[slot, i]]
+            looked_at += 1
+    for i in range(slots[slot, COUNT]):
+        one, goes = content[slot, i], False
+        if looked_at > 1 and rows.states[one] == DELETED:
+            for j in range(looked_at):
+                goes |= blocks[j] == rows.blocks[one]
+        if goes:
+            rows.states[one], rows.marked[one] = ABSENT, False
+            slots[slot, USED] -= sizes[ONE]
+        else:
+            content[slot, count] = one
+            count += 1
+    slots[slot, COUNT] = count
+
+
+@kernel
+def put(leaves: Leaves, rows: Rows, sizes: Integers, ranks: Integers, update: bool) -> int:
+    """Adds an entry of each rank in order, until a leaf has no room: returns how many were added. `sizes`: as of
+    `_merge`. `update`: whether they are new versions of keys that are there, or new keys."""
+    slots = leaves.slots
     for i in range(len(ranks)):
         rank = ranks[i]
         slot = find(leaves, rank)
         room = SPACE - (0 if slot == leaves.state[LAST] else sizes[ONE])  # all others have a high key
-        if update and slots[slot, USED] + sizes[ONE] > room:
-            for at in range(slots[slot, COUNT]):
-                if versions[content[slot, at]] == TWO:
-                    versions[content[slot, at]] = MERGED
-                    slots[slot, USED] += sizes[MERGED] - sizes[TWO]
         if slots[slot, USED] + sizes[ONE] > room:
-            return i
+            if update:
+                _merge(leaves, rows, sizes, slot)
+            else:
+                _drop(leaves, rows, sizes, slot, rank)
+            if slots[slot, USED] + sizes[ONE] > room:
+                return i
         slots[slot, USED] += sizes[ONE]
         if update:
-            versions[rank] = TWO
+            rows.versions[rank] = TWO
         else:
-            content[slot, slots[slot, COUNT]] = rank
+            leaves.content[slot, slots[slot, COUNT]] = rank
             slots[slot, COUNT] += 1
     return len(ranks)
 
 
-def _twos(leaves: Leaves, versions: Versions) -> Integers:
+def _twos(leaves: Leaves, versions: NDArray[np.uint8]) -> Integers:
     """(slots in use,): keys of each leaf that have two items."""
     used = int(leaves.state[USED_SLOTS])
     within = np.arange(leaves.content.shape[1]) < leaves.slots[:used, COUNT, None]

@@ -16,6 +16,8 @@ from keybench.pagemodels.postgresql.state import NbtreeState
 
 KEYS = 3000
 SPACE = 8152
+ROWS_OF_A_TABLE_PAGE = 157
+"""Of a uuid and a status."""
 
 
 class Items:
@@ -25,6 +27,9 @@ class Items:
         self.entry, self.fill = entry, 90
         self.pages: list[list[tuple[int, int]]] = [[]]
         self.lows = [0]
+        self.blocks: dict[int, int] = {}  # pages of the table by key, in order of arrival
+        self.dead: set[int] = set()
+        self.marked: set[int] = set()
 
     def size(self, item: tuple[int, int]) -> int:
         return self.entry if item[1] == 1 else 4 + -(-(self.entry - 4 + 6 * item[1]) // 8) * 8
@@ -38,6 +43,12 @@ class Items:
         if self.free(place) < self.entry and update:
             groups = groupby(self.pages[place], key=lambda item: item[0])
             self.pages[place] = [(of, sum(tids for _, tids in items)) for of, items in groups]
+        self.blocks.setdefault(key, len(self.blocks) // ROWS_OF_A_TABLE_PAGE)
+        if self.free(place) < self.entry and (marked := self.marked.intersection(of for of, _ in self.pages[place])):
+            looked_at = {self.blocks[of] for of in [*marked, key]}
+            gone = {of for of, _ in self.pages[place] if of in self.dead and self.blocks[of] in looked_at}
+            self.pages[place] = [item for item in self.pages[place] if item[0] not in gone]
+            self.dead, self.marked = self.dead - gone, self.marked - gone
         full = self.free(place) < self.entry
         self.pages[place] = sorted([*self.pages[place], (key, 1)], key=lambda item: item[0])
         if full:
@@ -105,6 +116,30 @@ def test_any_history_has_the_items_of_plain_python(
         assert state.stats().page_rows.tolist() == [len(page) for page in plain.pages]
 
 
+@settings(max_examples=8, deadline=None)
+@given(st.lists(st.tuples(st.integers(10, 40), st.integers(0, 90), st.integers(0, 100)), max_size=4), st.booleans())
+def test_full_pages_drop_marked_entries_as_plain_python_does(rounds: list[tuple[int, int, int]], ascend: bool) -> None:
+    state, plain = index("uuid")
+    draw = np.random.default_rng(len(rounds))
+    left = np.arange(KEYS) if ascend else draw.permutation(KEYS)
+    arrived, deleted = np.empty(0, np.int64), np.empty(0, np.int64)
+    for new, share, read in rounds:
+        ranks, left = np.split(left, [KEYS * new // 100])
+        state.insert(ranks)
+        for key in ranks.tolist():
+            plain.add(key, update=False)
+        assert state.stats().page_rows.tolist() == [len(page) for page in plain.pages]
+        arrived = np.append(arrived, ranks)
+        there = np.setdiff1d(arrived[:-ROWS_OF_A_TABLE_PAGE], deleted)
+        gone = draw.permutation(there)[: len(there) * share // 100]
+        state.delete(gone)
+        deleted = np.append(deleted, gone)
+        met = gone[: len(gone) * read // 100]
+        state.read(met, by_key=True)
+        plain.dead |= set(gone.tolist())
+        plain.marked |= set(met.tolist())
+
+
 OLD = (
     "old versions of updated rows are in the index: who looks such a row up, to read or to delete it, marks their "
     "entries, which the page model of PostgreSQL does not follow. Vacuum first (clean = true)."
@@ -122,7 +157,7 @@ def test_what_postgresql_would_delete_is_refused() -> None:
         (
             lambda: state.update(np.arange(50), 10),
             "50 rows are updated in transactions of 10: PostgreSQL then deletes entries of dead versions before a page "
-            "splits, block by block of the table, which its page model does not follow. Updates in one transaction are "
+            "splits, page by page of the table, which its page model does not follow. Updates in one transaction are "
             "predicted.",
         ),
         (lambda: state.update(np.array([100]), 1), "1 keys cannot be updated: not all of them are there."),
@@ -139,11 +174,11 @@ def test_what_postgresql_would_delete_is_refused() -> None:
     for work, message in (
         (lambda: state.update(np.arange(5, 9), 9), DEAD),
         (lambda: state.delete(np.arange(5, 9)), OLD),
-        (lambda: state.read(by_key=True), OLD),
+        (lambda: state.read(np.arange(5, 9), by_key=True), OLD),
     ):
         with pytest.raises(UsageError) as refused:
             work()
         assert str(refused.value) == message
     state.rebuild(90)
-    state.read(by_key=True)
+    state.read(np.arange(5, 9), by_key=True)
     assert state.stats().rows == 97
