@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from keybench.advice.figure import LEAST_BYTES, LEAST_SHARE
 from keybench.advice.how_to.existing import Name, Option
 from keybench.advice.needs import Needs, coming
 from keybench.advice.ranking import Choice
 
-LEAST_SHARE: Final = 0.10
-LEAST_BYTES: Final = 1e9
-"""A way that saves less than this share of the bytes, or fewer bytes, is not worth a change."""
 _TO_CHOOSE: Final[tuple[Name, ...]] = ("switch", "switch-rebuild-later", "retype")
 """Ways that are recommended; a table is never asked to give every row a new key, which all that refers to it has."""
 

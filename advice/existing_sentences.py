@@ -1,7 +1,8 @@
 """What to do about a table that has keys already, in a few sentences."""
 
 from keybench.advice.answer import Answer
-from keybench.advice.decision import LEAST_SHARE, Decision, Way
+from keybench.advice.decision import Decision, Way
+from keybench.advice.figure import LEAST_SHARE
 from keybench.advice.how_to.existing import Name
 from keybench.advice.ranking import ALIKE
 from keybench.model.sizes import digits, spelled

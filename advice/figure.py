@@ -1,7 +1,7 @@
 """A number of an answer, with its interval and what it rests on."""
 
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 from keybench.databases.contract.engine import Engine
 from keybench.model.sizes import digits
@@ -9,6 +9,13 @@ from keybench.model.sizes import digits
 Kind = Literal["exact model", "scaled", "unconfirmed model"]
 """What a figure rests on: all rows through a page model that servers have confirmed; a smaller page model, scaled to
 the number of rows; either of these for an engine whose model no server has confirmed."""
+
+
+FEWEST_ROWS: Final = 1_000
+"""Of a table that advice is for."""
+LEAST_SHARE: Final = 0.10
+LEAST_BYTES: Final = 1e9
+"""What saves less than this share of the bytes, or fewer bytes, is not worth a change."""
 
 
 def kind_of(on: Engine, *, exact: bool) -> Kind:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
+from keybench.advice.figure import FEWEST_ROWS
 from keybench.advice.how_to.orm import Orm, orm
 from keybench.advice.how_to.statements import create_table
 from keybench.advice.load import Growth
@@ -21,7 +22,6 @@ MadeBy = Literal["any", "client", "server"]
 
 YEAR: Final = 365.25 * 86_400
 """Seconds."""
-FEWEST_ROWS: Final = 1_000
 MOST_ROWS: Final = 10**11
 _MOST_YEARS: Final = 1_000
 """Keys hold times, and the times of some layouts end."""

@@ -62,7 +62,7 @@ def screen(answer: Answer) -> Screen:
             (
                 existing_sentences.name_of(answer, way).replace("`", ""),
                 spelled(way.index_bytes),
-                _number(way.option.log_bytes),
+                number_of(way.option.log_bytes),
                 UNKNOWN if way.reads is None else f"{way.reads:.2f}",
                 existing_sentences.when(answer.decision, way),
             )
@@ -115,10 +115,10 @@ def _shown(answer: Answer) -> Iterator[tuple[str, tuple[Choice, str]]]:
 
 def _figures(of: IndexForecast) -> tuple[str, str, str]:
     """The index, log and reads of one layout."""
-    return spelled(of.index_bytes.value), _number(of.log_bytes), _number(of.reads)
+    return spelled(of.index_bytes.value), number_of(of.log_bytes), number_of(of.reads)
 
 
-def _number(figure: Figure | None) -> str:
+def number_of(figure: Figure | None) -> str:
     """A figure with two decimals, none if it is large; a dash if it is not known."""
     if figure is None:
         return UNKNOWN

@@ -5,14 +5,14 @@ import os
 import pytest
 
 FEW = {"KEYBENCH_ROWS": "3000", "KEYBENCH_BLOCKS": "1"}
-FIRST = ("01-", "04-")
-"""Names of the notebooks that `make test` runs begin so; `make test-all` runs all."""
+QUICK = "04-"
+"""The name of the notebook that `make test` runs begins so; `make test-all` runs all."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the others as long."""
     for item in items:
-        if item.path.suffix == ".ipynb" and not item.path.name.startswith(FIRST):
+        if item.path.suffix == ".ipynb" and not item.path.name.startswith(QUICK):
             item.add_marker(pytest.mark.long)
 
 

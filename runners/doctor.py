@@ -14,22 +14,20 @@ from keybench import cli
 from keybench.databases.contract.engine import Engine
 from keybench.databases.hosting import docker_daemon
 from keybench.databases.hosting.private_server import PrivateFolder
-from keybench.databases.registry import engine, engines
+from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, KeybenchError
 from keybench.locked_folder import base_directory
 from keybench.runners import config
-from keybench.runners.estimate import check_disk, disk_bytes, gigabytes
+from keybench.runners.estimate import check_disk, gigabytes
 from keybench.runners.measuring import machine
-from keybench.runners.planning.trial_plan import Request, plan, resolve_layouts
 from keybench.runners.progress import say
-from keybench.scenarios.files import load_scenario
 
 app = cli.application()
 
 _START_SECONDS = 20.0
 """How long the test of private servers may take at most."""
-_OTHER_MEMORY = 500_000_000
-"""Bytes that a run needs in addition to its servers' caches: Python, writers, send buffers."""
+_RUN_BYTES = 25_000_000
+"""Disk that the largest trial of the default run needs (`estimate.disk_bytes`), rounded up."""
 _INDENT = 17
 """Width of the first column, which has the names."""
 
@@ -53,13 +51,11 @@ def doctor(as_json: cli.AsJson = False) -> int:
         f"{here['cpu']}, {here['cores']} cores, {gigabytes(memory.total)} of memory, "
         f"{gigabytes(memory.available)} of it available",
     )
-    common = {"private servers": _private_servers(), "disk": _disk(), "memory": _memory(memory.available)}
+    common = {"private servers": _private_servers(), "disk": _disk()}
     _print("private servers", common["private servers"] or f"can be started in {base_directory()}", console)
     _print("disk", common["disk"] or f"{gigabytes(_free())} free in {base_directory()}", console)
     docker = _docker()
     _print("docker", docker, console)
-    if common["memory"]:
-        _print("memory", common["memory"], console)
     # each database: its drivers, and its kinds of server
     problems: dict[tuple[str, str], str] = {}  # by name of the database and kind of server
     databases = []
@@ -124,35 +120,13 @@ def _free() -> int:
 
 def _disk() -> str:
     """Why the default run would be refused for lack of disk space; empty if it would not."""
-    scenario = load_scenario(config.SCENARIO)
-    request = Request(
-        databases=config.DATABASES,
-        servers=dict.fromkeys(config.DATABASES, config.SERVER),
-        scenario=scenario,
-        layouts=resolve_layouts((), scenario),
-        columns=(),
-        rows=None,
-        blocks=1,
-        profile="durable",
-        seed=1,
-        trial_timeout=1.0,
-    )
     try:
-        check_disk(disk_bytes(request, plan(request)), base_directory())
+        check_disk(_RUN_BYTES, base_directory())
     except KeybenchError as error:
         return str(error)
     except OSError as error:
         return f"{base_directory()}: {error.strerror}. Create it or set KEYBENCH_TMP to another directory."
     return ""
-
-
-def _memory(available: int) -> str:
-    """Why the available memory (bytes) is too small for the servers of the default run; empty if it is enough."""
-    cache = load_scenario(config.SCENARIO).server.cache
-    need = sum(engine(name).settings("durable", cache).cache_bytes for name in config.DATABASES) + _OTHER_MEMORY
-    if available >= need:
-        return ""
-    return f"{gigabytes(need)} are needed and {gigabytes(available)} are available: end other programs."
 
 
 def _docker() -> str:

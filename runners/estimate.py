@@ -3,7 +3,7 @@
 import shutil
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -126,44 +126,22 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """How long trials will take, as far as pilots can tell."""
-
-    seconds: float
-    """Seconds of all trials on the databases that had pilots."""
-    predicted: tuple[str, ...]
-    """The databases that had pilots."""
-    small: tuple[str, ...]
-    """The other ones, whose trials are small beside pilots."""
-
-    def sentence(self) -> str:
-        """The prediction as a line for the user."""
-        on, others = (" and ".join(engine(name).title for name in names) for names in (self.predicted, self.small))
-        reason = "small: pilots would insert a quarter of their rows or more, so no time is predicted"
-        if not on:
-            return f"the trials are {reason}"
-        if not others:
-            return f"the trials will take about {duration(self.seconds)}"
-        return f"the trials on {on} will take about {duration(self.seconds)}; those on {others} are {reason}"
-
-
 def pilot(
     request: Request,
     trials: Sequence[TrialPlan],
     servers: RunServers,
     pool: WriterPool = LOCAL,
     say: Callable[[str], None] = lambda _: None,
-) -> Prediction:
-    """Predicts how many seconds the trials will take, from small trials of the control and of random GUIDs on each
-    database.
+) -> str:
+    """A sentence that predicts how long the trials will take, from small trials of the control and of random GUIDs on
+    each database.
 
     Each layout is tried once before it is timed: the first trial loads code and warms the server's caches. Where pilots
     would insert a quarter of the trials' rows or more, one small trial does that alone, and nothing is predicted. `say`
     gets a line before the pilots of each database. They do not show costs that grow with the index: for large tables
     the prediction is a lower bound.
     """
-    seconds, predicted, small = 0.0, [], []
+    seconds, titles, small_titles = 0.0, [], []
     for name in dict.fromkeys(trial.database for trial in trials):
         on_it = [trial for trial in trials if trial.database == name]
         chosen, rounds = _pilots(on_it)
@@ -171,13 +149,19 @@ def pilot(
         if sum(trial.rows for trial in on_it) <= _WORTH * len(chosen) * sum(rounds):
             say(f"a first trial on {engine(name).title}, which is not counted")
             _seconds(request, replace(chosen[0], rows=rounds[0]), servers, pool)
-            small.append(name)
+            small_titles.append(engine(name).title)
             continue
         say(f"a pilot on {engine(name).title}")
         of_trial, of_row = _cost(request, chosen, rounds, servers, pool)
         seconds += sum(of_trial + trial.rows * of_row for trial in on_it)
-        predicted.append(name)
-    return Prediction(seconds, tuple(predicted), tuple(small))
+        titles.append(engine(name).title)
+    on, others = " and ".join(titles), " and ".join(small_titles)
+    reason = "small: pilots would insert a quarter of their rows or more, so no time is predicted"
+    if not on:
+        return f"the trials are {reason}"
+    if not others:
+        return f"the trials will take about {duration(seconds)}"
+    return f"the trials on {on} will take about {duration(seconds)}; those on {others} are {reason}"
 
 
 def _pilots(trials: Sequence[TrialPlan]) -> tuple[list[TrialPlan], tuple[int, ...]]:

@@ -177,7 +177,7 @@ def _prepare(
                     settings = {**recorded.settings, **description}
                     store.add_environment(run_id, replace(recorded, settings=settings))
     if trials:
-        say(console, estimate.pilot(request, trials, servers, pool, shown.stage).sentence())
+        say(console, estimate.pilot(request, trials, servers, pool, shown.stage))
 
 
 def _compile(request: Request, trials: Sequence[TrialPlan], shown: Display) -> None:

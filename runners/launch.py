@@ -23,7 +23,6 @@ from keybench.runners import config
 from keybench.runners.execute import announce
 from keybench.runners.measuring import machine
 from keybench.runners.options import GIB, RunOptions
-from keybench.runners.planning import timetable
 from keybench.runners.planning.columns import (
     check_columns,
     check_scenario,
@@ -129,11 +128,24 @@ def dry_run(request: Request, notes: Sequence[str], console: Console) -> int:
     """Prints when each writer is busy, the trials, and the disk space they need; starts nothing."""
     trials = plan(request)
     announce(request, trials, trials, console)
-    for line in (*notes, *timetable.lines(request.scenario, trials[0].rows)):
+    for line in (*notes, *timetable(request.scenario, trials[0].rows)):
         say(console, line)
     for trial in trials:
         say(console, f"  block {trial.block}: {trial.label}, {trial.rows:,} rows")
     return 0
+
+
+def timetable(scenario: Scenario, rows: int) -> list[str]:
+    """When each writer of a load of `rows` rows is there and busy, and at what rate: a line for each."""
+    end = scenario.phases(rows)[-1].end
+    scale = rows / scenario.rows if scenario.rows else 1.0  # other numbers of rows change the rates, not the times
+    lines = []
+    for writer in scenario.writer:
+        line = f"{writer.id}: {writer.rate * scale:.4g} rows/s; runs {writer.start:,g} … {min(writer.last, end):,g} s"
+        spells = [f"{begin:,g} … {min(stop, end):,g} s" for begin, stop in writer.busy or () if begin < end]
+        busy = spells[0] if len(spells) == 1 else f"in {len(spells)} spells"
+        lines.append(line if writer.busy is None else f"{line}; busy {busy}")
+    return lines
 
 
 def add_run(store: Store, request: Request, command: str) -> str:

@@ -53,14 +53,18 @@ def pytest_report_header() -> list[str]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The folders whose files take longest come first, and last the one whose files take a second or two: so no process
-    is left alone with a long file at the end. Of an engine's kinds of server, `make test` asks the contract suite's
-    questions on the first one that can be started here."""
+    is left alone with a long file at the end. `make test` runs a test marked `once` with its first parameters only, and
+    one that takes an engine's kinds of server on the first kind that can be started here."""
     items.sort(key=lambda item: _ORDER.get(item.path.parent.name, 1))
     kinds: dict[str, str] = {}
+    first_parameters: dict[str, str] = {}
     for item in items:
         given = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         place = given.get("place", given.get("private"))
-        if isinstance(place, Place) and kinds.setdefault(place.engine.name, place.server) != place.server:
+        repeated = isinstance(place, Place) and kinds.setdefault(place.engine.name, place.server) != place.server
+        if item.get_closest_marker("once"):
+            repeated = first_parameters.setdefault(item.nodeid.partition("[")[0], item.nodeid) != item.nodeid
+        if repeated:
             item.add_marker(pytest.mark.long)
 
 

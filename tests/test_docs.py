@@ -23,7 +23,7 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layouts
 from keybench.generators.core.process import Process
 from keybench.model.byteorder import rank
-from keybench.runners.planning.timetable import lines
+from keybench.runners.launch import timetable
 from keybench.scenarios.files import parse_scenario, scenario_names
 
 ROOT = Path(__file__).parent.parent
@@ -74,7 +74,7 @@ def test_the_scenarios_of_the_documents_are_valid_and_drawn_as_shown() -> None:
     assert len(parse_scenario("mine", head + past, where="docs").phase) == 8
     timed = parse_scenario("mine", second, where="docs")
     (drawing,) = blocks(ROOT / "docs" / "scenarios.md", "text")
-    assert drawing.splitlines() == lines(timed, 4_500_000)
+    assert drawing.splitlines() == timetable(timed, 4_500_000)
 
 
 def commands() -> list[str]:

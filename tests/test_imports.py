@@ -42,7 +42,7 @@ ALLOWED = {
         "results.plots",
     },
 }
-DRIVERS = {"apsw", "psycopg", "pymysql", "pyodbc", "mssql_python", "oracledb", "docker"}
+DRIVERS = {"apsw", "psycopg", "pymysql", "mssql_python", "oracledb", "docker"}
 
 
 def modules(package: str) -> list[Path]:

@@ -249,7 +249,6 @@ def test_the_action_gates_a_scenario_of_another_repository(tmp_path: Path) -> No
     assert run_steps() == [("Predict", 0), ("Report", 0), ("Check", 0)]
     assert "no baseline yet: commit keybench-baseline.json" in text(summary)
     assert "random" in text(folder / "keybench-report.html")
-    assert run_steps()[-1] == ("Check", 0)
     baseline = folder / "keybench-baseline.json"
     changed = re.sub(r'"leaf_pages": (\d+)', lambda found: f'"leaf_pages": {int(found[1]) + 1}', text(baseline))
     baseline.write_text(changed, encoding="utf-8")

@@ -1,6 +1,7 @@
 """The statements for a table with a chosen key, on a chosen engine and version. Nothing here runs them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from keybench.advice.how_to.existing import Name
@@ -27,42 +28,10 @@ def create_table(
     return writes.creating(_keyed(table, column, layout, version, by_clients)) if writes else []
 
 
-def switch_keys(
-    on: Engine, version: str, column: Column, layout: str, *, by_clients: bool = False
-) -> Sequence[Statement]:
-    """Makes new rows of an existing table get keys of that layout. Empty, and UsageError, as for `create_table`."""
-    writes = on.statements()
-    return writes.switching(_keyed("orders", column, layout, version, by_clients)) if writes else []
-
-
-def rebuild_index(on: Engine, version: str, column: Column, layout: str) -> Sequence[Statement]:
-    """Rebuilds the key's index, online where that is possible; `layout` is that of the rows to come."""
-    writes = on.statements()
-    return writes.rebuilding(_keyed("orders", column, layout, version, by_clients=False)) if writes else []
-
-
 def add_public_id(on: Engine, version: str, column: Column, layout: str) -> Sequence[Statement]:
     """Adds a random `public_id` beside the key of an existing table; `column`, `layout`: of its key."""
     writes = on.statements()
     return writes.adding_public_id(_keyed("orders", column, layout, version, by_clients=False)) if writes else []
-
-
-def convert_keys(
-    on: Engine,
-    version: str,
-    old: tuple[Column, str],
-    new: tuple[Column, str],
-    *,
-    by_clients: bool = False,
-    same_keys: bool = False,
-) -> Sequence[Statement]:
-    """Gives every row a new key, or its own key in the new type. `old`, `new`: (column, layout); `by_clients`: no
-    default makes keys."""
-    writes = on.statements()
-    if not writes:
-        return []
-    before = _keyed("orders", *old, version, by_clients=False)
-    return writes.converting(before, _keyed("orders", *new, version, by_clients), same_keys=same_keys)
 
 
 def steps(
@@ -74,11 +43,18 @@ def steps(
     *,
     by_clients: bool = False,
 ) -> list[Statement]:
-    """The statements for one way to go, in order; none for staying. `old`, `new`: (column, layout)."""
-    if option in ("convert", "retype"):
-        return list(convert_keys(on, version, old, new, by_clients=by_clients, same_keys=option == "retype"))
-    switch = switch_keys(on, version, old[0], new[1], by_clients=by_clients) if "switch" in option else []
-    rebuild = rebuild_index(on, version, old[0], new[1]) if "rebuild" in option else []
+    """The statements for one way to go, in order; none for staying. `old`, `new`: (column, layout); `by_clients`: no
+    default makes keys. Empty, and UsageError, as for `create_table`."""
+    writes = on.statements()
+    if not writes:
+        return []
+    if option in ("convert", "retype"):  # every row gets a new key, or its own key in the new type
+        before = _keyed("orders", *old, version, by_clients=False)
+        after = _keyed("orders", *new, version, by_clients)
+        return list(writes.converting(before, after, same_keys=option == "retype"))
+    switched = _keyed("orders", old[0], new[1], version, by_clients)  # new rows alone get other keys
+    switch = writes.switching(switched) if "switch" in option else []
+    rebuild = writes.rebuilding(replace(switched, by_clients=False)) if "rebuild" in option else []
     return [*rebuild, *switch] if option.endswith("now") else [*switch, *rebuild]
 
 

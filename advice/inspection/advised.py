@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from keybench.advice.figure import spoken
+from keybench.advice.figure import FEWEST_ROWS, LEAST_BYTES, LEAST_SHARE, spoken
 from keybench.advice.inspection.findings import TableFinding, inserted_a_day
 from keybench.advice.inspection.naming import KeyGroup
 from keybench.advice.inspection.sentences import NEARLY_USED_UP
@@ -15,11 +15,6 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.existing import ColumnHere
 from keybench.errors import UsageError
 from keybench.model.sizes import spelled
-
-_LEAST_BYTES, _LEAST_SHARE = 10**9, 0.1
-"""Bytes and share that a rebuild has to save, so that it is worth its work."""
-_FEWEST: Final = 1_000
-"""`advice.needs.FEWEST_ROWS`; that module loads the page models, for which small tables need not wait."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +40,13 @@ def advice(on: Engine, version: str, one: TableFinding) -> Advice | None:
         return Advice("keybench advises on keys of one column, not yet on those of several.")
     size = sum(each.pages.bytes or 0 for each in one.indexes)
     small = f"Leave it: at {spoken(rows)} rows and {spelled(size)} of index, other keys save little."
-    if rows < _FEWEST:
+    if rows < FEWEST_ROWS:
         return Advice(small)
     asked = options(on, version, one, key.column, key.content.newest)
     command = " ".join(["keybench advise", *(f"--{name.replace('_', '-')} {value}" for name, value in asked.items())])
-    if size < _LEAST_BYTES:
+    if size < LEAST_BYTES:
         return Advice(small, command)
-    if key.new_rows.where == "between" and key.gain >= max(_LEAST_BYTES, _LEAST_SHARE * (key.pages.bytes or 0)):
+    if key.new_rows.where == "between" and key.gain >= max(LEAST_BYTES, LEAST_SHARE * (key.pages.bytes or 0)):
         return Advice(f"Rebuild the index {key.index.name}: it would be {spelled(key.gain)} smaller.", command)
     try:
         return Advice(_computed(asked), command)

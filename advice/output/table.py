@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from keybench.advice.answer import Answer
-from keybench.advice.figure import Figure
 from keybench.advice.how_to.libraries import LibraryCall
 from keybench.advice.ranking import Choice
-from keybench.advice.screen import UNKNOWN
+from keybench.advice.screen import UNKNOWN, number_of
 from keybench.databases.contract.statements import Statement
 from keybench.model.sizes import spelled
 
@@ -47,21 +46,13 @@ def _figures(one: Choice) -> dict[str, str]:
     """The figures of one layout, by the title of their column. Splits are for 1,000 rows, log and reads for one."""
     of = one.forecast
     return {
-        "bytes a row": UNKNOWN if one.assumed else _number(one.moved),
+        "bytes a row": UNKNOWN if one.assumed else number_of(one.moved),
         "index": spelled(of.index_bytes.value),
         "full": f"{of.density.value:.1f} %",
-        "splits": _number(of.splits),
-        "log": _number(of.log_bytes),
-        "reads": _number(of.reads),
+        "splits": number_of(of.splits),
+        "log": number_of(of.log_bytes),
+        "reads": number_of(of.reads),
     }
-
-
-def _number(figure: Figure | None) -> str:
-    """A figure with two decimals, fewer if it is large; a dash if it is not known."""
-    if figure is None:
-        return UNKNOWN
-    decimals = 0 if figure.value >= 100 else 1 if figure.value >= 10 else 2
-    return f"{figure.value:,.{decimals}f}"
 
 
 def option_rows(answer: Answer) -> list[tuple[str, ...]]:

@@ -6,7 +6,8 @@ for that, and reads a bounded number of pages of each table, whatever the table'
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ PAGES = 200  # the number of pages of a table, or of positions in an index, at w
 INDEX_PAGES = 2_000
 """Pages of an index of which the fill is measured: density is then known to about 0.4 points."""
 STATEMENT_SECONDS, LOCK_SECONDS = 10, 1  # how long an inspector's statement may take, and wait for a lock
+_BITS: Final = (1 << 64) - 1  # all bits of a 64-bit number
 SILENT_SECONDS = 5
 """How long after the server should have ended a statement the client no longer waits for it."""
 
@@ -152,6 +154,27 @@ class SampleHere:
     def columns(self) -> tuple[Values | None, ...]:
         """Of all columns."""
         return (self.values, *self.others)
+
+
+def values_of(
+    rows: Sequence[Sequence[Any]], key: Sequence[ColumnHere], begin: int = 0
+) -> tuple[Values, tuple[Values | None, ...]]:
+    """(values of a key's first column, those of its others), as `SampleHere` has them. In `rows` they stand, as a
+    driver gives them, from the index `begin` on."""
+    first, *others = (_values([row[i] for row in rows], column.form) for i, column in enumerate(key, begin))
+    return [] if first is None else first, tuple(others)
+
+
+def _values(values: list[Any], form: Form | None) -> Values | None:
+    """A column's values in that form; None without one."""
+    if form == "int":
+        # Unsigned ones above 2^63 become negative ones of the same 64 bits: keys are named by their bits.
+        return np.array([int(value) & _BITS for value in values], np.uint64).view(np.int64)
+    if form == "number":
+        return np.array(values, np.float64)
+    if form == "uuid":
+        return [UUID(str(value)).bytes for value in values]
+    return values if form else None
 
 
 Allow: TypeAlias = Callable[[int, str], None]

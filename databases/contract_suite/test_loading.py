@@ -60,16 +60,17 @@ def test_rows_are_acknowledged_and_stored_and_drop_removes_them(
         bench.admin.index_bytes(table)
 
 
-@pytest.mark.parametrize("payload", [4001, 8001, 20_000])
+@pytest.mark.parametrize("payload", [4001, *(pytest.param(more, marks=pytest.mark.long) for more in (8001, 20_000))])
 def test_long_texts_are_stored_beside_keys_of_each_column(bench: Bench, column: Column, payload: int) -> None:
     """4,000 and 8,000 characters are where drivers and servers change how they take a text."""
     sized, keys = accepted(column, random(60))
     table = bench.table(sized, payload, "nonclustered")
     bench.admin.create(table)
+    texts = Payload(payload)
     with closing(bench.session(table)) as session:
-        batches = [*session.prepare(keys, Payload(payload), 0, 25)]
+        batches = [*session.prepare(keys, texts, 0, 25)]
         if isinstance(session, LoadsInBulk):  # what follows the first transaction
-            batches = [batches[0], *session.prepare_in_bulk(keys[25:], Payload(payload), 25, 25)]
+            batches = [batches[0], *session.prepare_in_bulk(keys[25:], texts, 25, 25)]
         assert sum(map(session.send, batches)) == len(keys)
         assert session.find(session.prepare_keys(keys[:1])[0]) == 1
     check_keys(sized.encode(keys), bench.admin.stored_keys(table))

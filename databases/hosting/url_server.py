@@ -95,11 +95,6 @@ class UrlForm:
             password=unquote(parts.password) if password is None else password,
         )
 
-    def query(self, text: str) -> Mapping[str, str]:
-        """The options of the query. A URL that cannot be understood has none: `parse` reports the error."""
-        parts = self._split(text)
-        return {name: unquote_plus(value) for name, value in parts.options} if parts else {}
-
     def misunderstood(self) -> UsageError:
         """The error for a URL that cannot be understood."""
         return UsageError(

@@ -1,8 +1,8 @@
-"""Connections to a server by its address, with one of two drivers, and the server's errors as keybench's own.
+"""Connections to a server by its address, and the server's errors as keybench's own.
 
-The drivers are mssql-python, which brings its ODBC driver, and pyodbc; each is imported when a connection is made. Both
-bind arrays: a list of rows is one call, which executes the statement once a row, in the order of the list. Neither
-turns the rows into one set-based statement, which the server could sort. mssql-python can bulk copy, too, which sorts.
+The driver is mssql-python, which brings its ODBC driver; it is imported when a connection is made. It binds arrays: a
+list of rows is one call, which executes the statement once a row, in the order of the list. It does not turn the rows
+into one set-based statement, which the server could sort. Its bulk copy sorts.
 """
 
 import ctypes
@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from importlib.metadata import version
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.core.dbapi import DbApiConnection
 from keybench.databases.hosting.url_server import unreachable
 from keybench.databases.mssql.settings import options
@@ -28,11 +26,6 @@ LOGIN_SECONDS = 5
 _LTDL = "libltdl.so.7"
 """The system library that Microsoft's driver in mssql-python's companion wheel needs; its other provider does not."""
 _WITHOUT_LIBRARIES = "mssql-odbc"  # the name of that other provider
-
-_NO_BULK = (
-    "pyodbc cannot bulk copy to SQL Server: pip install mssql-python, and leave the driver at auto "
-    '(KEYBENCH_MSSQL_DRIVER), or choose a scenario whose path is "rows".'
-)
 
 _BROKEN_BULK = (
     "the bulk copy of mssql-python broke off, and this server may not be one for it: choose a scenario whose path is "
@@ -49,7 +42,6 @@ takes neither a UUID for a declared type nor a declared text of more than 8,000 
 class MssqlPython:
     """mssql-python. It gets the parameters' types; otherwise it would inspect every value to choose one."""
 
-    name = "mssql-python"
     module: Any
     way = f"arrays of single-row inserts; rows with more than {_BOUND_TEXT:,} characters one a call"
     """How it sends rows, for the results."""
@@ -60,13 +52,9 @@ class MssqlPython:
         if sys.platform == "linux" and not _loads(_LTDL) and self.module.native_provider != _WITHOUT_LIBRARIES:
             self.module.native_provider = _WITHOUT_LIBRARIES
 
-    def connect(self, text: str, options: EngineOptions) -> Any:  # noqa: ARG002 (it knows its own ODBC driver)
-        """A DB-API connection in autocommit; `text` is the connection string, without a driver's name."""
+    def connect(self, text: str) -> Any:
+        """A DB-API connection in autocommit; `text` is the connection string."""
         return self.module.connect(text, autocommit=True, timeout=LOGIN_SECONDS)
-
-    def cursor(self, connection: Any) -> Any:
-        """A cursor whose `executemany` binds arrays."""
-        return connection.cursor()
 
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:
         """Executes the statement once a row, in order, in one call. Each call forgets the sizes."""
@@ -95,97 +83,23 @@ class MssqlPython:
         return {**packages, "odbc_provider": str(self.module.native_provider)}
 
 
-class PyOdbc(MssqlPython):
-    """pyodbc with `fast_executemany`; it asks the server for the parameters' types. Bulk loads are refused before."""
-
-    name = "pyodbc"
-    way = "arrays of single-row inserts"
-
-    def __init__(self) -> None:
-        try:
-            self.module = importlib.import_module("pyodbc")
-        except ImportError as error:
-            raise EnvironmentMissing(
-                f"pyodbc cannot be loaded ({' '.join(str(error).split())}): install the system's ODBC library "
-                "(apt-get install libodbc2; dnf install unixODBC; brew install unixodbc), or pip install mssql-python."
-            ) from None
-        self.module.pooling = False
-
-    def connect(self, text: str, options: EngineOptions) -> Any:
-        """A DB-API connection in autocommit, through the chosen ODBC driver or the newest."""
-        driver = self.odbc_driver(options["odbc_driver"])
-        return self.module.connect(f"DRIVER={braced(driver)};{text}", autocommit=True, timeout=LOGIN_SECONDS)
-
-    def odbc_driver(self, chosen: str) -> str:
-        """The chosen ODBC driver, a name or a library's path, else the name of Microsoft's newest that is installed.
-        EnvironmentMissing where it is not installed, and for FreeTDS, with which the contract suite passed nowhere."""
-        if re.search("freetds|libtdsodbc", chosen, re.IGNORECASE):
-            raise EnvironmentMissing(
-                "the ODBC driver of FreeTDS is not used: no server has passed keybench's contract suite with it. "
-                "Install Microsoft's (https://aka.ms/odbc18), or pip install mssql-python, which brings it."
-            )
-        installed = sorted(self.module.drivers())
-        if chosen and chosen not in installed and not Path(chosen).is_file():
-            raise EnvironmentMissing(
-                f"there is no ODBC driver {chosen!r} (KEYBENCH_MSSQL_ODBC_DRIVER, odbc_driver); installed: "
-                f"{', '.join(installed) or 'none'}."
-            )
-        if chosen:
-            return chosen
-        if microsoft := [name for name in installed if name.startswith("ODBC Driver ")]:
-            return str(microsoft[-1])
-        raise EnvironmentMissing(
-            "pyodbc finds no ODBC driver for SQL Server: install Microsoft's (https://aka.ms/odbc18), or name one by "
-            "KEYBENCH_MSSQL_ODBC_DRIVER."
-        )
-
-    def cursor(self, connection: Any) -> Any:
-        """A cursor whose `executemany` binds arrays."""
-        cursor = connection.cursor()
-        cursor.fast_executemany = True
-        return cursor
-
-    def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:  # noqa: ARG002
-        """Executes the statement once a row, in order, in one call."""
-        cursor.executemany(statement, rows)
-
-    def versions(self) -> dict[str, str]:
-        """The driver."""
-        return {"pyodbc": version("pyodbc")}
-
-
-def installed() -> tuple[str, ...]:
-    """The drivers whose packages are there, the preferred one first."""
-    packages = {"mssql-python": "mssql_python", "pyodbc": "pyodbc"}
-    return tuple(name for name, package in packages.items() if find_spec(package))
+def installed() -> bool:
+    """Whether the driver's package is there."""
+    return find_spec("mssql_python") is not None
 
 
 def missing() -> str:
-    """Why no driver can be used; empty where one is installed."""
+    """Why the driver cannot be used; empty if it is installed."""
     if installed():
         return ""
     return "SQL Server needs a driver: pip install 'keybench[mssql]' (mssql-python, with Microsoft's ODBC driver)."
 
 
-def without_bulk(options: EngineOptions) -> str:
-    """Why the driver that `load` would return cannot bulk copy; empty if it can, or if there is no driver."""
-    return _NO_BULK if _chosen(options) == PyOdbc.name else ""
-
-
-def _chosen(options: EngineOptions) -> str:
-    """The name of the chosen driver; `auto` if that was chosen and no driver is installed."""
-    names = installed()
-    return names[0] if options["driver"] == "auto" and names else options["driver"]
-
-
-def load(options: EngineOptions) -> MssqlPython:
-    """The driver that was chosen, else the preferred one that is installed; EnvironmentMissing where there is none."""
-    name = _chosen(options)
-    if name not in installed():
-        raise EnvironmentMissing(
-            missing() if name == "auto" else f"the driver {name} is not installed: pip install {name}."
-        )
-    return MssqlPython() if name == MssqlPython.name else PyOdbc()
+def load() -> MssqlPython:
+    """The driver; EnvironmentMissing if it is not installed."""
+    if why_not := missing():
+        raise EnvironmentMissing(why_not)
+    return MssqlPython()
 
 
 def braced(value: str) -> str:
@@ -296,12 +210,11 @@ def connect(address: Address, database: str = "") -> MssqlConnection:
 
     EnvironmentMissing where the driver is missing or a URL's server cannot be reached, else ServerError.
     """
-    chosen = options(address.parameters)
-    driver = load(chosen)
+    driver = load()
     text = connection_string(address, database or address.parameters.get("database", "master"))
     reason = ""
     try:
-        raw = driver.connect(text, chosen)
+        raw = driver.connect(text)
     except (driver.module.Error, RuntimeError) as error:
         reason = MssqlConnection.error_text(error)
     if reason:  # outside the handler, so that no error in the chain shows the connection string
@@ -320,7 +233,7 @@ def _unreachable(address: Address, reason: str) -> KeybenchError:
     if _NO_LIBRARIES in reason:
         return EnvironmentMissing(
             "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "
-            "libltdl7 libkrb5-3 libgssapi-krb5-2), or pip install pyodbc and choose it by KEYBENCH_MSSQL_DRIVER=pyodbc."
+            "libltdl7 libkrb5-3 libgssapi-krb5-2)."
         )
     if _REFUSED.search(reason):
         reason = f"nothing listens there ({reason})"

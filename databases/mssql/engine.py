@@ -20,7 +20,6 @@ from keybench.databases.mssql import connection, container, ddl, settings
 from keybench.databases.registry import choices_without_docker
 from keybench.errors import UsageError
 from keybench.model.column import Column
-from keybench.model.load_path import Transport
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
@@ -105,12 +104,6 @@ class SqlServer(ServerEngine):
             return f"SQL Server has no server kind {server}: {_alternatives()}"
         return without_containers("SQL Server", _alternatives()) or container.missing() or connection.missing()
 
-    def refuses(self, path: Transport, server: str) -> str:
-        """Why rows cannot take that path; bulk copy is mssql-python's alone."""
-        if path != "bulk":
-            return super().refuses(path, server)
-        return connection.without_bulk(settings.options_of(server) if "://" in server else settings.options({}))
-
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes per row: (the key's index filled in order, everything with the log and spare room)."""
         return ddl.bytes_per_row(column, payload, key, settings.options({}))
@@ -153,7 +146,7 @@ ENGINE = SqlServer(
     inspects_by_document=True,
     url_schemes=("mssql", "sqlserver"),
     aliases=("azuresql",),
-    drivers=("mssql_python", "pyodbc"),
+    drivers=("mssql_python",),
     server_keys=ddl.SERVER_KEYS,
     make=ddl.MAKE,
     versions={"2008": 10, "2012": 11, "2014": 12, "2016": 13, "2017": 14, "2019": 15, "2022": 16, "2025": 17},

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-import numpy as np
-
 from keybench.databases.contract.existing import (
     LOCK_SECONDS,
     PAGES,
@@ -23,9 +21,9 @@ from keybench.databases.contract.existing import (
     PagesHere,
     SampleHere,
     TableHere,
-    Values,
     first_row_and_columns,
     key_roles,
+    values_of,
 )
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.ddl import quoted
@@ -168,8 +166,8 @@ class MssqlInspector(Inspector):
         rows = self._server.rows(
             f"SELECT TOP ({_KEYS}) {selected} FROM {_quoted(table)} {pages} WHERE {present}"  # noqa: S608
         )
-        first, *others = (_values([row[i] for row in rows], column) for i, column in enumerate(index.key))
-        return SampleHere([] if first is None else first, pages_read=PAGES, others=tuple(others))
+        values, others = values_of(rows, index.key)
+        return SampleHere(values, pages_read=PAGES, others=others)
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:  # noqa: ARG002
         """The index's size and fill, with the reason if the server does not show the fill. SQL Server's fragmentation
@@ -213,12 +211,3 @@ def _selected(column: ColumnHere) -> str:
     name = quoted(column.name, "[]")
     converted = {"uuid": f"CONVERT(char(36), {name})", "int": f"CONVERT(bigint, {name})", "None": "NULL"}
     return converted.get(str(column.form), name)
-
-
-def _values(values: Sequence[Any], column: ColumnHere) -> Values | None:
-    """A column's values, as of `SampleHere`."""
-    if column.form == "int":
-        return np.array([int(value) for value in values], np.int64)
-    if column.form == "uuid":
-        return [bytes.fromhex(str(value).replace("-", "")) for value in values]
-    return values if column.form else None

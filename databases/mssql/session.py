@@ -42,7 +42,7 @@ class MssqlSession(ArraySession):
     def __init__(self, address: Address, table: Table) -> None:
         self._sizes = ddl.parameter_sizes(table)
         self._connection = connection.connect(address)
-        self._cursor = self._connection.driver.cursor(self._connection.raw)
+        self._cursor = self._connection.cursor()
         super().__init__(table, self._connection, [ddl.insert(each) for each in table.family])
 
     def bound(self, keys: Keys) -> list[object]:

@@ -4,7 +4,6 @@ All other settings have the server's defaults. An option comes from `--set NAME=
 URL's query, else the environment (KEYBENCH_MSSQL_FILL_FACTOR …). All of them are recorded with a result.
 """
 
-import os
 from collections.abc import Mapping
 
 import psutil
@@ -60,12 +59,10 @@ SETTABLE = (
     Setting("sequential_key", "OPTIMIZE_FOR_SEQUENTIAL_KEY of the key's index", "off", "table", ("off", "on")),
 )
 _CONNECTING = (
-    Setting("driver", "the driver", "auto", "server", ("auto", "mssql-python", "pyodbc")),
     Setting("encrypt", "as ODBC has it", "yes", "server", ("yes", "no")),
     Setting("trust_certificate", "as ODBC has it", "yes", "server", ("yes", "no")),
 )
-_ODBC_DRIVER = "odbc_driver"
-NAMES = frozenset({_ODBC_DRIVER, *(setting.name for setting in (*SETTABLE, *_CONNECTING))})
+NAMES = frozenset(setting.name for setting in (*SETTABLE, *_CONNECTING))
 
 
 def options(parameters: Mapping[str, str]) -> EngineOptions:
@@ -73,9 +70,7 @@ def options(parameters: Mapping[str, str]) -> EngineOptions:
 
     UsageError for a value that is none of the choices.
     """
-    odbc_driver = parameters.get(_ODBC_DRIVER) or os.environ.get("KEYBENCH_MSSQL_ODBC_DRIVER", "")
-    chosen = option_values("mssql", "SQL Server", (*SETTABLE, *_CONNECTING), parameters)
-    return {**chosen, _ODBC_DRIVER: odbc_driver}
+    return option_values("mssql", "SQL Server", (*SETTABLE, *_CONNECTING), parameters)
 
 
 def versioning(database: Mapping[str, object]) -> str:
@@ -126,8 +121,3 @@ def address_of(url: str, preferred: Mapping[str, str]) -> Address:
     parameters = {**options({**parts.options, **allowed}), "host": parts.host, "port": parts.port or _PORT}
     parameters |= {name: value for name, value in (("database", parts.path), ("user", parts.user)) if value}
     return Address("mssql", "url", parameters, secret=from_url(parts.password))
-
-
-def options_of(url: str) -> EngineOptions:
-    """The options of a URL's query, else the environment's; UsageError for a value that is none of the choices."""
-    return options(_FORM.query(url))

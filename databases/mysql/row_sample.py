@@ -16,7 +16,7 @@ from uuid import UUID
 
 import numpy as np
 
-from keybench.databases.contract.existing import ColumnHere, IndexHere, SampleHere, TableHere, Values
+from keybench.databases.contract.existing import ColumnHere, IndexHere, SampleHere, TableHere, values_of
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MARIADB
 from keybench.model.byteorder import stored
@@ -32,7 +32,6 @@ _FEW: Final = 500  # rows of a range that is not divided: they lie on so few pag
 _NEIGHBOURS: Final = 25  # rows behind a key, in order of the key, of which one or all are taken
 _HEADER, _HIDDEN = 5, 13
 """Bytes of each record's header, and of the transaction and the undo pointer in a record of the table."""
-_BITS: Final = (1 << 64) - 1  # all bits of a 64-bit number
 _VERSION, _VARIANT = 6, 8  # bytes of a UUID whose first bits are its version and its variant
 _GUID: Final = re.compile(r"(?i)[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -124,13 +123,8 @@ class RowSampler:
         with_key = [row for row in rows if None not in row[2:]]
         if numbered:
             with_key.sort(key=lambda row: int(row[0]))
-        values, *others = (_values([row[i] for row in with_key], column) for i, column in enumerate(index.key, 2))
-        sample = SampleHere(
-            [] if values is None else values,
-            pages_read=len(rows),
-            others=tuple(others),
-            highest=self._highest(index),
-        )
+        values, others = values_of(with_key, index.key, 2)
+        sample = SampleHere(values, pages_read=len(rows), others=others, highest=self._highest(index))
         if not numbered:
             return sample, record_bytes
         # The numbers that the server gives to rows tell which followed which (− 2: the first follows none), and the
@@ -225,18 +219,6 @@ def _selected(column: ColumnHere) -> str:
     if column.form is None:
         return "0"
     return quoted(column.name) + (" + 0" if column.form == "number" else "")  # a moment as digits: 20261126223157.5
-
-
-def _values(values: list[Any], column: ColumnHere) -> Values | None:
-    """A column's values, as of `SampleHere`."""
-    if column.form == "int":
-        # Unsigned ones above 2^63 become negative ones of the same 64 bits: keys are named by their bits.
-        return np.array([int(value) & _BITS for value in values], np.uint64).view(np.int64)
-    if column.form == "number":
-        return np.array(values, np.float64)
-    if column.form == "uuid":
-        return [UUID(str(value)).bytes for value in values]
-    return values if column.form else None
 
 
 def key_numbers(kind: str, low: object, high: object) -> KeyNumbers | None:

@@ -7,7 +7,7 @@ its pages, else from sizes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -28,9 +28,9 @@ from keybench.databases.contract.existing import (
     Role,
     SampleHere,
     TableHere,
-    Values,
     WholeIndex,
     key_roles,
+    values_of,
 )
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.ddl import quoted
@@ -217,19 +217,19 @@ class PostgresInspector(Inspector):
         # of a large table, each of the last pages stands for itself, and each other one for some pages
         total = self._heaps[table.full_name].blocks
         each = 1.0 if len(blocks) == total else total / PAGES
-        first, *others = (_values([row[i] for row in rows], column) for i, column in enumerate(index.key, 1))
+        values, others = values_of(rows, index.key, 1)
         highest = None
         if index.name and len(index.key) == 1 and index.key[0].most and not index.note:  # it looks at the index's end
             at_end = f"{quoted(table.schema)}.{quoted(table.name)}"
             highest = self._server.value(f"SELECT max({quoted(index.columns[0])}) FROM ONLY {at_end}")  # noqa: S608
         return SampleHere(
-            [] if first is None else first,
+            values,
             arrival=at.astype(np.float64),
             arrival_from="position in the table",
             after_the_one_before=np.diff(at, prepend=at[:1] - 2) == 1,  # - 2: the first follows none
             weights=np.where(places[:, 0] >= total - _LAST, 1.0, each),
             pages_read=len(blocks),
-            others=tuple(others),
+            others=others,
             highest=highest,
         )
 
@@ -336,15 +336,6 @@ def _selected(column: ColumnHere) -> str:
     if column.form == "number":
         return f"extract(epoch FROM {name})::float8" if column.sql_type.startswith(_MOMENTS) else f"{name}::float8"
     return _CASTS[column.form].format(name)
-
-
-def _values(values: Sequence[Any], column: ColumnHere) -> Values | None:
-    """A column's values, as of `SampleHere`."""
-    if column.form == "number":
-        return np.array(values, np.float64)
-    if column.form == "int":
-        return np.array(values, np.int64)
-    return [getattr(each, "bytes", each) for each in values] if column.form else None
 
 
 def _aligned(widths: Sequence[int]) -> int:

@@ -29,10 +29,10 @@ from keybench.databases.contract.existing import (
     PagesHere,
     SampleHere,
     TableHere,
-    Values,
     WholeIndex,
     first_row_and_columns,
     key_roles,
+    values_of,
 )
 from keybench.databases.sqlite.pages import LEAF_HEADER, Page, SampledTree, SqliteFile, Value, sampled_tree
 from keybench.errors import EnvironmentMissing, ServerError, UsageError
@@ -81,14 +81,6 @@ def read_only(path: Path) -> apsw.Connection:
     connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     connection.set_busy_timeout(1000 * LOCK_SECONDS)
     return connection
-
-
-def _column_of(rows: Sequence[tuple[Value, ...]], place: int, column: ColumnHere) -> Values | None:
-    """A column's values, as of `SampleHere`."""
-    values = [row[place] for row in rows]
-    if column.form == "int":
-        return np.array(values, np.int64)
-    return values if column.form else None  # type: ignore[return-value]
 
 
 class SqliteInspector(Inspector):
@@ -243,17 +235,16 @@ class SqliteInspector(Inspector):
         rowids_show_arrival = shape.rowids and index.columns[0] != shape.alias
         order = np.argsort(rowids, kind="stable") if shape.rowids else np.arange(len(rowids))
         sorted_rowids = np.array(rowids, np.int64)[order]
-        chosen = [values[place] for place in order]
-        first, *others = (_column_of(chosen, i, column) for i, column in enumerate(index.key))
+        keys, others = values_of([values[place] for place in order], index.key)
         return SampleHere(
-            [] if first is None else first,
+            keys,
             arrival=sorted_rowids.astype(np.float64) if rowids_show_arrival else None,
             arrival_from="rowid" if rowids_show_arrival else "",
             # the first rowid follows none: the one before it is made up, at a distance of 2
             after_the_one_before=np.diff(sorted_rowids, prepend=sorted_rowids[:1] - 2) == 1 if shape.rowids else None,
             weights=np.array(rows_for_key)[order],
             pages_read=len(leaves),
-            others=tuple(others),
+            others=others,
         )
 
     @_damage()

@@ -8,7 +8,6 @@ import csv
 import io
 import os
 import re
-import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from datetime import datetime
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Final, cast, get_args
+from typing import Annotated, Any, Final, cast, get_args
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
@@ -32,6 +31,8 @@ from keybench.results.bundle.writing import COLUMNS, FILES, MANIFEST, RUN, SCHEM
 from keybench.results.store.records import Environment, Run, Trial
 from keybench.results.store.rows import RETIRED_METRICS
 
+MOST_ARCHIVE: Final = 6 << 20
+"""Bytes of the packed file: its list of entries takes ten times its size when it is read."""
 MOST_BYTES: Final = {VALUES: 24 << 20}
 """Bytes of a file in a bundle. A hundred thousand values take twenty million."""
 MOST_OTHER_BYTES: Final = 1 << 20
@@ -46,14 +47,6 @@ MOST_TEXT: Final = 1 << 20
 _ESCAPED: Final = re.compile(r'(?<!\\)(?:\\\\)*\\[^"\\/]')
 """A character that JSON writes as an escape although it could stand for itself, or that cannot be printed."""
 _PIECE: Final = 1 << 16
-_END: Final = struct.Struct("<4s4H2LH")
-"""The end record of an archive: signature, numbers of disks and entries, size and place of the list of entries, and
-the length of the comment behind it (APPNOTE.TXT, section 4.3.16)."""
-_ZIP64_LOCATOR: Final = 20
-"""Bytes of what stands before the end record of an archive whose list has another, larger end record."""
-_MOST_LISTED: Final = 1 << 14
-"""Bytes of the list of entries."""
-
 _AGAIN: Final = "ask for it again"
 _TEXTS: Final = ("database", "server", "column", "layout", "scenario", "status", "error")
 _NUMBERS: Final = ("block", "position", "payload", "rows", "writers", "rows_per_tx")
@@ -83,7 +76,8 @@ def read_bundle(path: Path) -> Bundle:
     """The run in a bundle. Raises UsageError if it is no bundle, or its sums or schema do not fit."""
     try:
         with parsers.regular_file(path) as file:
-            _check_end(file)
+            if file.seek(0, os.SEEK_END) > MOST_ARCHIVE:  # zipfile reads the whole list of entries at once
+                raise _Wrong(f"it has more than {MOST_ARCHIVE >> 20} MiB", "bundle a smaller run")
             with zipfile.ZipFile(file) as archive:
                 files = _files(archive)
         run, environments, warnings = _run(_text(files[RUN], RUN))
@@ -98,20 +92,6 @@ def read_bundle(path: Path) -> Bundle:
         raise UsageError(f"{path} is refused: {VALUES} is not CSV ({error}); {_AGAIN}.") from None
     except _Wrong as error:
         raise UsageError(f"{path} is refused: {error}; {error.step}.") from None
-
-
-def _check_end(file: BinaryIO) -> None:
-    """Raises BadZipFile or `_Wrong` for an end that no bundle has: zipfile reads the whole list of entries at once."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - _END.size - _ZIP64_LOCATOR))
-    end = file.read()
-    if len(end) < _END.size or end[: -_END.size].startswith(b"PK\6\7"):
-        raise zipfile.BadZipFile
-    signature, *_, listed, _, comment = _END.unpack(end[-_END.size :])
-    if signature != b"PK\5\6" or comment:
-        raise zipfile.BadZipFile
-    if listed > _MOST_LISTED:
-        raise _Wrong(f"it lists more than {MANIFEST}, {', '.join(FILES)}")
 
 
 def _files(archive: zipfile.ZipFile) -> dict[str, bytes]:

@@ -126,20 +126,15 @@ def _compare(a: str, b: str, metric: str, results: str, *, as_json: bool) -> int
 
 def _nothing(comparison: Comparison) -> str:
     """Why nothing was compared, and what to do."""
-    before, after = comparison.before, comparison.after
-    if comparison.rows and all(row.verdict == "not measured" for row in comparison.rows):
-        return (
-            f"no figure was measured in both {before.name} and {after.name}, for the reasons above: fix what failed, "
-            "and measure again."
-        )
+    before, after = comparison.before.name, comparison.after.name
     if comparison.rows:
         return (
-            f"nothing in {before.name} and {after.name} can be compared, for the reasons above: measure both on one "
-            "machine with the same versions and settings."
+            f"nothing in {before} and {after} can be compared, for the reasons above: repair what failed or differs, "
+            "and measure again."
         )
     return (
-        f"{before.name} and {after.name} have nothing in common: no layout in the same database and column was "
-        "measured in both. --help shows how to name parts of runs."
+        f"{before} and {after} have nothing in common: no layout in the same database and column was measured in both. "
+        "--help shows how to name parts of runs."
     )
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.results.plots.canvas import INK, SMALL, SOFT, WIDTH, Canvas, Hatch, label_lines, text_width
+from keybench.results.plots.canvas import INK, SMALL, SOFT, WIDTH, Hatch, label_lines, text_width
 from keybench.results.plots.panels import (
     GAP,
     LINE,
@@ -148,18 +148,16 @@ def stacked_bars(
 
 
 _DASHED: Final = (3, 2)
-_DOTTED: Final = (1, 2)
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A median with its range at the places x, each (n,); `mark` is a place for a dotted line."""
+    """A median with its range at the places x, each (n,)."""
 
     row: PlotRow
     middle: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    mark: float | None = None
     point: float | None = None
     """A value at the last place, drawn as a dot."""
 
@@ -171,20 +169,22 @@ def curve_panels(
     prefix: str,
     *,
     reference: tuple[Curve, str] | None = None,
-    mark_label: str = "",
     y: Scale | None = None,
     x_scale: Scale | None = None,
 ) -> str:
     """A small panel for each curve, all with the same axes, as SVG.
 
-    `reference` is a curve with its name; it is drawn dashed in every panel but its own. `mark_label` says what the
-    curves' marks mean. Without `y` the scale fits the values, and without `x_scale` it goes from 0 to the last place.
+    `reference` is a curve with its name; it is drawn dashed in every panel but its own. Without `y` the scale fits the
+    values, and without `x_scale` it goes from 0 to the last place.
     """
     points = np.array([curve.point for curve in shown if curve.point is not None])
     values = np.concatenate([line for curve in shown for line in (curve.low, curve.high)] + [points])
     across = x_scale or Scale.linear(0.0, float(x[-1]))
     panels = Panels([curve.row for curve in shown], across, y or Scale.fitting(values), labels)
-    _draw_legend(panels.canvas, mark_label if any(curve.mark for curve in shown) else "", reference and reference[1])
+    if reference is not None:  # its legend, from the right edge leftwards
+        panels.canvas.text(WIDTH, 8, reference[1], fontsize=SMALL, ha="right", color=SOFT)
+        at = WIDTH - text_width(reference[1], SMALL) - 22
+        panels.canvas.line(at, 8, 18, edgecolor=SOFT, linewidth=1.2, dashes=_DASHED)
     for curve, box in zip(shown, panels.boxes, strict=True):
         if reference is not None and reference[0] is not curve:
             box.line(x, reference[0].middle, SOFT, 1.0, dashes=_DASHED)
@@ -193,17 +193,4 @@ def curve_panels(
         box.line(x, curve.middle, curve.row.style.colour)
         if curve.point is not None:
             box.points(x[-1:], np.array([curve.point]), INK, 5.0)
-        if curve.mark is not None:
-            box.upright(curve.mark, INK, dashes=_DOTTED)
     return panels.canvas.svg(prefix)
-
-
-def _draw_legend(canvas: Canvas, mark: str, reference: str | None) -> None:
-    """The meaning of dotted and dashed lines, from the right edge leftwards."""
-    x = canvas.width
-    for text, dash, colour in ((mark, _DOTTED, INK), (reference, _DASHED, SOFT)):
-        if text:
-            canvas.text(x, 8, text, fontsize=SMALL, ha="right", color=SOFT)
-            x -= text_width(text, SMALL) + 22
-            canvas.line(x, 8, 18, edgecolor=colour, linewidth=1.2, dashes=dash)
-            x -= 12

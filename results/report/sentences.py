@@ -5,7 +5,6 @@ All of it is computed from the data. Layouts are written in backquotes in the fi
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Final
 
 from keybench.model.metric import Metric
@@ -165,7 +164,7 @@ class GroupAnswer:
 
 
 def finding(answers: Sequence[GroupAnswer]) -> str:
-    """The page's finding in one sentence: the only answer, or what the answers on several databases have in common."""
+    """The page's finding in one sentence: what random UUIDs cost on all databases, or the answer on one of them."""
     if not answers:
         return "No trial is recorded yet."
     indexed = [one for one in answers if not one.group.only_keys and any(arm.good for arm in one.group.arms)]
@@ -175,7 +174,7 @@ def finding(answers: Sequence[GroupAnswer]) -> str:
     beside = [random_beside_best(one.group) for one in indexed]
     if all(beside):
         return _by_random(indexed, [one for one in beside if one])
-    return _by_pages(indexed)
+    return indexed[leading(indexed)].sentence
 
 
 def leading(answers: Sequence[GroupAnswer]) -> int:
@@ -203,28 +202,6 @@ def _by_random(indexed: Sequence[GroupAnswer], beside: Sequence[RandomBesideBest
     best = {one.best for one in beside}
     than = best.pop() if len(best) == 1 else "the best key of their width"
     return f"{where}, random UUIDs need {share}\u00a0% more pages than {than}{time}."
-
-
-def _by_pages(indexed: Sequence[GroupAnswer]) -> str:
-    """What the page counts on these databases have in common: the layout that needs the most pages."""
-    shares: dict[str, list[float]] = {}
-    for one in indexed:
-        for arm in one.group.treatments:
-            if (share_of_control := pages(one.group, arm)) is not None:
-                shares.setdefault(arm.layout, []).append(share_of_control)
-    whole = {name: ratios for name, ratios in shares.items() if len(ratios) == len(indexed)}
-    modelled = all(one.group.modelled for one in indexed)
-    where = f"{'By the page models of' if modelled else 'On'} {_places(indexed)}"
-    decided = any(one.judgement is not None and one.judgement.enough for one in indexed)
-    undecided = "" if modelled or decided else "; which layout is faster is not decided"
-    if not whole:
-        return f"{where}, no layout was measured beside `{CONTROL}` everywhere{undecided}."
-    worst = max(whole, key=lambda name: median(whole[name]))
-    low, high = (round(100 * (pick(whole[worst]) - 1)) for pick in (min, max))
-    if high <= 0:
-        return f"{where}, no layout needs more pages than `{CONTROL}`{undecided}."
-    share = f"{high}\u00a0%" if low == high else f"{low} to {high}\u00a0%".replace("-", "−")
-    return f"{where}, `{worst}` needs {share} more pages than `{CONTROL}`{undecided}."
 
 
 def _between(values: Sequence[float]) -> str:

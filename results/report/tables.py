@@ -51,29 +51,16 @@ class MetricTable:
     columns: tuple[TableColumn, ...]
 
 
-def _absent(arm: Arm, metric: Metric, notes: list[str]) -> TableCell:
-    """A cell without a value; the reason is added to the footnotes, where each text stands once, numbered from 1."""
-    why = why_absent(arm, metric)
-    if why not in notes:
-        notes.append(why)
-    return TableCell("–", note=notes.index(why) + 1)
-
-
 def metric_tables(group: Group, judgement: Judgement | None = None) -> tuple[list[MetricTable], list[str]]:
-    """(tables of the times' significance and of all metrics that a trial of the group mentions, their footnotes)."""
+    """(tables of the times against the control and of all metrics that a trial mentions, their footnotes)."""
     notes: list[str] = []
     tables: list[MetricTable] = []
-    if judgement is not None and judgement.enough:
-        tables.append(_significance(group, judgement))
+    if judgement is not None:
+        tables.append(_against_control(group, judgement))
     for theme in Theme:
         shown = [metric for metric in of_theme(theme) if any(arm.mentions(metric) for arm in group.arms)]
-        columns = []
-        for metric in shown:
-            columns.append(_column(group, metric, notes))
-            if metric == Metric.INSERT_SECONDS and group.control:
-                columns.append(_ratios(group, notes))
-        if columns:
-            tables.append(MetricTable(theme.value, tuple(columns)))
+        if shown:
+            tables.append(MetricTable(theme.value, tuple(_column(group, metric, notes) for metric in shown)))
     return tables, notes
 
 
@@ -90,7 +77,10 @@ def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes:
     """The median with `places` decimals, more if it would be rounded to 0. Without a median, a dash and the number of a
     footnote, added to `notes`, that says why."""
     if summary is None:
-        return _absent(arm, metric, notes)
+        why = why_absent(arm, metric)
+        if why not in notes:  # each text stands once; the footnotes are numbered from 1
+            notes.append(why)
+        return TableCell("–", note=notes.index(why) + 1)
     marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))
     rounded_to_0 = 0 < abs(summary.median) < 0.5 * 10.0**-places
     places = decimals([summary.median], digits=1) if rounded_to_0 else places
@@ -112,33 +102,21 @@ def time_columns(group: Group, judgement: Judgement, arms: Sequence[Arm], title:
     return [TableColumn(title, "× control ↓", tuple(times)), TableColumn("Against the control", "", tuple(verdicts))]
 
 
-def _significance(group: Group, judgement: Judgement) -> MetricTable:
-    """Each arm against the control: ratio with interval, p of the joint test, and verdict."""
+def _against_control(group: Group, judgement: Judgement) -> MetricTable:
+    """Each arm against the control: ratio with interval or range, p of the joint test, and verdict."""
     p_values = []
     for arm in group.arms:
         judged = judgement.find(arm)
         p_values.append(TableCell("–" if judged is None or isnan(judged.p) else number(judged.p, 3)))
     times, verdicts = time_columns(group, judgement, group.arms, judgement.metric.definition.title)
     p_column = TableColumn("p", "joint test", tuple(p_values))
-    return MetricTable("Significance of the times", (times, p_column, verdicts))
+    return MetricTable("Times against the control", (times, p_column, verdicts))
 
 
 def _ratio(summary: Summary) -> TableCell:
     """A ratio with its interval or range in small print."""
     span = f"{ratio(summary.low)[:-1]}–{ratio(summary.high)[:-1]}" if summary.blocks > 1 else ""
     return TableCell(ratio(summary.median), span, MARKS["derived"])
-
-
-def _ratios(group: Group, notes: list[str]) -> TableColumn:
-    """Each arm's insert time over the control's; reasons for absent ratios are added to `notes`."""
-    cells = []
-    for arm in group.arms:
-        summary = group.ratio(arm, Metric.INSERT_SECONDS)
-        if summary is None:
-            cells.append(_absent(arm, Metric.INSERT_SECONDS, notes))
-        else:
-            cells.append(TableCell(ratio(1.0), mark=MARKS["derived"]) if arm is group.control else _ratio(summary))
-    return TableColumn("Insert time", "× control ↓", tuple(cells))
 
 
 def column_table(group: Group) -> MetricTable | None:

@@ -32,9 +32,6 @@ PAGES: Final = "pages"
 MODEL_PAGES: Final = "pages: model"
 """The kind of a page map that a page model predicts."""
 
-GROWTH: Final = "growth: model"
-"""The kind of a blob with the growth of the leaf level during the load, as a page model predicts it."""
-
 POSITIONS: Final = "positions"
 """The kind of a blob with the positions of sampled insertions."""
 
@@ -130,16 +127,6 @@ def positions(
             "writer": owner[chosen].astype(np.uint16),
         },
     )
-
-
-def growth(
-    rows: Sequence[int], leaf_pages: Sequence[int], interior_splits: Sequence[int], density: Sequence[float], note: str
-) -> Blob:
-    """The leaf level after each number of `rows`: pages, interior splits so far, and density in %; all (n,). The arrays
-    have these names. The only fact is `note`, any doubt about the order of arrival."""
-    counts = {"rows": rows, "leaf_pages": leaf_pages, "interior_splits": interior_splits}
-    arrays: dict[str, NDArray[Any]] = {name: np.array(values, np.int64) for name, values in counts.items()}
-    return Blob.pack(GROWTH, {"note": note}, arrays | {"density": np.array(density, np.float32)})
 
 
 def load_cost(rows: NDArray[np.int64], so_far: Mapping[str, NDArray[np.int64]], cache_bytes: int, note: str) -> Blob:

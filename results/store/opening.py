@@ -9,20 +9,19 @@ import os
 import sqlite3
 import stat
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from sqlalchemy import URL, Engine, QueuePool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from keybench.errors import EnvironmentMissing, KeybenchError, UsageError, shortened
+from keybench.errors import EnvironmentMissing, UsageError, shortened
 from keybench.model import parsers, url
 from keybench.results.store import tables
 from keybench.results.store.storage import ANOTHER, Storage, full
 
-_BUSY_SECONDS = 30.0
-"""How long to wait while another process has the file locked."""
+_BUSY = 30.0
+"""Seconds to wait while another process has the file locked."""
 _UNUSED_BYTE: Final = 1 << 62
 """A byte that no file has and SQLite never locks."""
 
@@ -138,13 +137,13 @@ def _open_file(path: Path, *, write: bool, create: bool) -> Storage:
     return Storage(_file_engine(path, write=True), str(path), None, lambda: os.close(descriptor))
 
 
-def _file_engine(path: Path, *, write: bool, busy: float = _BUSY_SECONDS) -> Engine:
-    """SQLAlchemy's engine for the file; it waits `busy` seconds while another process has the file locked."""
+def _file_engine(path: Path, *, write: bool) -> Engine:
+    """SQLAlchemy's engine for the file."""
     # A reader, too, opens the file for writing if it may: it must roll back what a killed writer left unfinished.
     uri = f"{path.absolute().as_uri()}?mode=rw"
 
     def connect() -> sqlite3.Connection:
-        connection = sqlite3.connect(uri, uri=True, timeout=busy, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(uri, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA query_only = {'OFF' if write else 'ON'}")
@@ -181,10 +180,7 @@ def _locked(path: Path) -> int:
         _try_lock(descriptor)
     except OSError:
         os.close(descriptor)
-        by = _writer(path)
-        raise UsageError(
-            f"another run is writing to {path}{f' (process {by})' if by else ''}: wait for it, or {ANOTHER}."
-        ) from None
+        raise UsageError(f"another run is writing to {path}: wait for it, or {ANOTHER}.") from None
     return descriptor
 
 
@@ -206,15 +202,3 @@ def _try_lock(descriptor: int) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         else:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _UNUSED_BYTE)
-
-
-def _writer(path: Path) -> str | None:
-    """The process that holds the lock, as it recorded itself."""
-    engine = _file_engine(path, write=False, busy=1.0)
-    opened = Storage(engine, str(path), None)
-    try:
-        with suppress(KeybenchError), opened.transaction() as connection:
-            return opened.noted(connection, "writer")
-    finally:
-        opened.close()
-    return None

@@ -1,7 +1,6 @@
 """The layer below the records of an open results database: transactions, the schema version, migrations, and what is
 said of a database that refuses or is damaged."""
 
-import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
@@ -99,7 +98,6 @@ class Storage:
             if write:
                 self._migrate(connection, version)
                 self._note(connection, "schema", str(tables.SCHEMA_VERSION))
-                self._note(connection, "writer", str(os.getpid()))
         return write or version == tables.SCHEMA_VERSION
 
     def _migrate(self, connection: Connection, version: int) -> None:
@@ -112,7 +110,7 @@ class Storage:
 
     def _version(self, connection: Connection) -> int:
         """The version of the stored tables. Raises UsageError if they are not keybench's."""
-        text = self.noted(connection, "schema")
+        text = connection.execute(select(tables.meta.c.value).where(tables.meta.c.key == "schema")).scalar()
         if not isinstance(text, str) or not text.isdecimal() or len(text) > 9 or int(text) < 1:
             raise self._foreign()
         return int(text)
@@ -124,10 +122,6 @@ class Storage:
         """Sets one value of the meta table."""
         connection.execute(tables.meta.delete().where(tables.meta.c.key == key))
         connection.execute(tables.meta.insert().values(key=key, value=value))
-
-    def noted(self, connection: Connection, key: str) -> str | None:
-        """The value of the meta table under that key; None if there is none."""
-        return connection.execute(select(tables.meta.c.value).where(tables.meta.c.key == key)).scalar()
 
 
 def full(where: str) -> EnvironmentMissing:

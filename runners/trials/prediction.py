@@ -38,8 +38,8 @@ _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION
 
 def predicted_alone(on: Engine, arrived: Arrived) -> Measurements:
     """The page model's prediction of the table, without a server. Raises UsageError if the model refuses the table."""
-    stats = _with_checkpoints(on, arrived)
-    return Measurements([*readings(stats), *_other_indexes(on, arrived)], _series(stats), _blobs(stats, ""))
+    stats = page_stats(on.page_model(arrived.table.table), arrived, _checkpoints(len(arrived.table.keys)))
+    return Measurements([*readings(stats), *_other_indexes(on, arrived)], _series(stats), [_page_map(stats)])
 
 
 def predicted_beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measurements:
@@ -51,9 +51,9 @@ def predicted_beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) 
     measured = list(measured)
 
     def predict_too() -> Measurements:
-        stats, note = _with_checkpoints(on, arrived), arrived.order.note
+        stats, note = page_stats(on.page_model(arrived.table.table), arrived), arrived.order.note
         predicted = readings(stats, MODEL, note)
-        return Measurements(_with_kinds_of_splits(measured, stats) + predicted, (), _blobs(stats, note))
+        return Measurements(_with_kinds_of_splits(measured, stats) + predicted, (), [_page_map(stats, note)])
 
     return measured_whatever_a_model_does(measured, predict_too)
 
@@ -86,12 +86,8 @@ def rehearse(request: Request, trials: Iterable[TrialPlan]) -> None:
         few = replace(trial, rows=min(trial.rows, _REHEARSED))
         arrived = Arrived.as_planned(trial_table(request, few))
         with suppress(UsageError):
-            predicted = _with_checkpoints(engine(trial.database), arrived)
+            predicted = page_stats(engine(trial.database).page_model(arrived.table.table), arrived)
             key_positions.readings(arrived, few.rows / predicted.leaf_pages)
-
-
-def _with_checkpoints(on: Engine, arrived: Arrived) -> PageStats:
-    return page_stats(on.page_model(arrived.table.table), arrived, _checkpoints(len(arrived.table.keys)))
 
 
 def page_stats(model: PageModel | SizedByValue, arrived: Arrived, checkpoints: Sequence[int] = ()) -> PageStats:
@@ -130,19 +126,9 @@ def _series(stats: PageStats) -> list[Series]:
     ]
 
 
-def _blobs(stats: PageStats, note: str) -> list[blobs.Blob]:
-    """The leaf level along the load, and the finished one's page map."""
-    along = stats.checkpoints
-    return [
-        blobs.page_map(stats.page_numbers, stats.page_rows, "modelled", note),
-        blobs.growth(
-            [point.rows for point in along],
-            [point.leaf_pages for point in along],
-            [point.interior_splits for point in along],
-            [point.density for point in along],
-            note,
-        ),
-    ]
+def _page_map(stats: PageStats, note: str = "") -> blobs.Blob:
+    """The finished leaf level."""
+    return blobs.page_map(stats.page_numbers, stats.page_rows, "modelled", note)
 
 
 def _with_kinds_of_splits(measured: Sequence[Reading], stats: PageStats) -> list[Reading]:

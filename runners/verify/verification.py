@@ -1,11 +1,10 @@
 """A verification: a run for each load that an engine's questions name, the verdicts, and the file to send in."""
 
-import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Console
 
@@ -39,7 +38,6 @@ _ABOUT = """\
 The answers of {title} to the questions of keybench {version}.
 
 verdicts.txt      each question with its verdict and its meaning
-verdicts.json     the same for programs
 keybench-….zip    the runs: values, versions and settings of the server, as `keybench export RUN --bundle` writes them
 
 There are no passwords, paths, or names of hosts and users in it, no messages of errors, and no absolute times of SQL
@@ -195,11 +193,12 @@ def _write(path: Path, on: Engine, store: Store, runs: Sequence[str], answers: S
     """Writes verdicts and the runs' bundles into one file, atomically. Raises UsageError if it cannot be written."""
     lines = [f"{on.title}, keybench {keybench.__version__}", ""]
     for one in answers:
-        lines += [replace(one, evidence=_public_evidence(one)).line, f"    {one.question.meaning}", ""]
+        # why something was not measured may be a server's own message, which is not sent in
+        public = replace(one, evidence="") if one.outcome == "not measured" else one
+        lines += [public.line, f"    {one.question.meaning}", ""]
     texts = {
         "README.txt": _ABOUT.format(title=on.title, version=keybench.__version__),
         "verdicts.txt": "\n".join(lines),
-        "verdicts.json": json.dumps(_as_json(on, answers), ensure_ascii=False, indent=2) + "\n",
     }
     with (
         locked_folder(base_directory(), "verify") as folder,
@@ -211,27 +210,3 @@ def _write(path: Path, on: Engine, store: Store, runs: Sequence[str], answers: S
         for run in runs:
             bundle = write_bundle(store, run, Path(folder) / f"keybench-{run}.zip")
             archive.write(bundle, bundle.name)
-
-
-def _public_evidence(one: QuestionVerdict) -> str:
-    """The evidence that is sent in: none where nothing was measured, because the reason may be a server's message."""
-    return "" if one.outcome == "not measured" else one.evidence
-
-
-def _as_json(on: Engine, answers: Sequence[QuestionVerdict]) -> dict[str, Any]:
-    """The content of `verdicts.json`."""
-    return {
-        "database": on.name,
-        "keybench": keybench.__version__,
-        "verdicts": [
-            {
-                "question": one.question.statement,
-                "verdict": one.outcome,
-                "evidence": _public_evidence(one),
-                "trials": one.trials,
-                "meaning": one.question.meaning,
-                "loads": [load.name for load in one.question.loads],
-            }
-            for one in answers
-        ],
-    }

@@ -64,6 +64,7 @@ def test_a_new_table_has_three_to_five_rows_to_compare_and_the_code(asked: Asked
     assert seen.when_not == "Not if tables of several sites will be merged."
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("existing", ["", "uuid-v4:20M", "uuid-v4:2M:char36"])
 def test_the_answer_has_25_lines_of_80_columns(asked: Asked, existing: str) -> None:
     file = io.StringIO()

@@ -30,7 +30,6 @@ from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 from keybench.model.table import Table
-from tests.parameters import first
 
 PASSWORD = "s3cret/hunter:2 %@x" + secrets.token_hex(6)
 WORK = ("--layout", "uuid-v4", "--rows", "2000", "--blocks", "1")
@@ -231,6 +230,7 @@ class Watch(threading.Thread):
         self.join()
 
 
+@pytest.mark.once
 @pytest.mark.skipif(sys.platform != "linux", reason="process lists are read from /proc")
 def test_a_run_leaves_everything_as_it_was_and_shows_no_password(
     engine: Engine, owner: Any, command: Command, tmp_path: Path
@@ -255,7 +255,8 @@ def test_a_run_leaves_everything_as_it_was_and_shows_no_password(
     assert owner.dump() == before
 
 
-@pytest.mark.parametrize("table", first(1, ["keybench_rows", "keybench_rows_parent", "keybench_board"]))
+@pytest.mark.once
+@pytest.mark.parametrize("table", ["keybench_rows", "keybench_rows_parent", "keybench_board"])
 def test_a_run_is_refused_where_somebody_elses_table_has_a_name_that_it_needs(
     engine: Engine, owner: Any, command: Command, table: str
 ) -> None:
@@ -334,6 +335,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.once
 def test_after_kill_and_clean_everything_is_as_it_was(
     engine: Engine, owner: Any, command: Command, variables: dict[str, str], tmp_path: Path
 ) -> None:

@@ -9,7 +9,7 @@ from tests.fuzz.cases import KINDS, case
 from tests.fuzz.harness import Case, run
 from tests.fuzz.samples import Samples, samples
 
-SHORT = {"scenarios": 20, "urls": 60, "options": 60, "config": 60, "results": 30, "baselines": 50}
+SHORT = {"scenarios": 10, "urls": 60, "options": 60, "config": 60, "results": 20, "baselines": 50}
 SHORT |= {"bundles": 25, "advice": 20, "names": 30, "outputs": 30, "streams": 10}
 LONG = {
     "scenarios": 25_000,

@@ -111,10 +111,8 @@ def pictures(found: list[Reading], layout: str, rows: int, noise: np.random.Gene
     leaves = int(values[Metric.LEAF_PAGES])
     numbers = np.argsort(np.arange(leaves) + noise.random(leaves) * chaos * leaves) + 1
     on_each = np.full(leaves, rows // leaves)
-    points = np.linspace(0, rows, 101)[1:].astype(int)
     shares = noise.random(5_000) * chaos
     return (
-        blobs.growth(points.tolist(), (points // 100).tolist(), (points // 200).tolist(), [72.5] * 100, ""),
         blobs.page_map(numbers, on_each, "measured"),
         blobs.page_map(np.sort(numbers), on_each, "modelled"),
         blobs.positions(["first", "second"], np.arange(5_000) % 2, np.arange(5_000) / 10, shares),

@@ -35,7 +35,7 @@ COMPILING = {"advise"}
 
 NO_TABLE = {
     "run": "prints its progress; `export --json` has its values",
-    "verify": "prints its progress; the file that it writes has verdicts.json",
+    "verify": "prints its progress; its runs are in the results database",
     "report": "prints the path of the page",
     "site": "prints the path of the page, or a line for each bundle that fits",
     "clean": "prints what it removes",

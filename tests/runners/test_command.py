@@ -62,10 +62,10 @@ def test_a_dry_run_says_when_writers_are_busy_and_uses_the_scenarios_columns(her
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert [line for line in lines if line.startswith("web-")] == [
-        "web-1: 1 rows/s; runs 0 s … 2 h",
-        "web-2: 1 rows/s; runs 20 s … 2 h; busy 1 h … 2 h",
-        "web-3: 1 rows/s; runs 45 s … 2 h; busy 1 h … 2 h",
-        "web-4: 1 rows/s; runs 1 h … 2 h",
+        "web-1: 1 rows/s; runs 0 … 7,200 s",
+        "web-2: 1 rows/s; runs 20 … 7,200 s; busy 3,600 … 7,200 s",
+        "web-3: 1 rows/s; runs 45 … 7,200 s; busy 3,600 … 7,200 s",
+        "web-4: 1 rows/s; runs 3,600 … 7,200 s",
     ]
     assert {line.partition(": ")[2] for line in lines if "uuid-v7" in line} == {
         "sqlite · uuid-v7 · binary16, 18,000 rows",

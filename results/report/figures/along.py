@@ -21,7 +21,6 @@ from keybench.results.report.figures.figure import (
     blocks_note,
     evenly_chosen,
     extremes,
-    gaps,
     group_figure,
     join,
     missing,
@@ -29,7 +28,7 @@ from keybench.results.report.figures.figure import (
     origin_note,
     stored_blob,
 )
-from keybench.results.store.blobs import COST, GROWTH, Blob
+from keybench.results.store.blobs import COST, Blob
 from keybench.results.wording import listed, plural, rows_unit
 
 _MOST_PLACES: Final = 40
@@ -107,15 +106,7 @@ def _insert_cost(group: Group, styles: Styles, key: str) -> Drawing | str:
     curves = {}
     for arm, row in zip(arms, named_rows(group, arms, styles), strict=True):
         values = np.array([_interval_cost(line, edges) for line in series[arm.name]])
-        outgrown = _cache_exceeded(group, arm)
-        curves[arm.name] = Curve(
-            row,
-            middle=np.median(values, axis=0),
-            low=values.min(axis=0),
-            high=values.max(axis=0),
-            mark=None if outgrown is None else outgrown / divisor,
-        )
-    marked = any(curve.mark for curve in curves.values())
+        curves[arm.name] = Curve(row, np.median(values, axis=0), low=values.min(axis=0), high=values.max(axis=0))
     without = [group.label(arm) for arm in group.arms if not series[arm.name]]
     several = "Lines are medians; bands span the range of the blocks."
     return _draw(
@@ -128,14 +119,9 @@ def _insert_cost(group: Group, styles: Styles, key: str) -> Drawing | str:
         data="median",
         caption=(
             several if len(group.blocks) > 1 else blocks_note(group),
-            _cache_note(group, marked=marked),
             f"No curve for {listed(without)}." if without else "",
         ),
-        origin=join(
-            f"Derived from insert times: {origin_note(group, [Metric.INSERT_SECONDS]).lower()}",
-            "The cache mark is estimated." if marked else "",
-        ),
-        mark_label="index exceeds cache",
+        origin=f"Derived from insert times: {origin_note(group, [Metric.INSERT_SECONDS]).lower()}",
     )
 
 
@@ -149,53 +135,6 @@ def _interval_cost(line: Series, edges: Line) -> Line:
     elapsed = np.interp(edges, np.concatenate([[0], line.x]), np.concatenate([[0.0], line.y]))
     seconds_a_row: Line = np.diff(elapsed) / np.diff(edges)
     return seconds_a_row * 1e6  # seconds a row to milliseconds per 1,000 rows
-
-
-def _cache_exceeded(group: Group, arm: Arm) -> float | None:
-    """Rows at which the key's index outgrows the server's cache if it grows evenly; None if it never does."""
-    index = arm.summary(Metric.INDEX_BYTES)
-    cache = group.environment.cache_bytes if group.environment else 0
-    if index is None or cache <= 0 or index.median <= cache:
-        return None
-    return group.rows * cache / index.median
-
-
-def _cache_note(group: Group, *, marked: bool) -> str:
-    """What the marks mean, or that there are none because every index fits into the cache; empty if that is unknown."""
-    if marked:
-        return "Dotted: here the key's index outgrows the server's cache, estimated as if the index grew evenly."
-    if group.environment and group.environment.cache_bytes > 0 and group.values(Metric.INDEX_BYTES):
-        return "No index outgrew the server's cache."
-    return ""
-
-
-@group_figure(
-    "growth", 58, "Density as the table grows, from the page model", "% of the leaf pages' room, higher is better"
-)
-def _density_growth(group: Group, styles: Styles, key: str) -> Drawing | str | None:
-    """The density of the leaf pages at each stage of the load, as the page model predicts it."""
-    if any(phases_of(arm) for arm in group.arms):
-        return None  # the figure of the phases shows it
-    blobs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, GROWTH)) and len(blob.arrays["rows"])}
-    if not blobs:
-        return gaps(group, [Metric.LEAF_DENSITY]) or "No trial stored the model's prediction along the load."
-    places = next(iter(blobs.values())).arrays["rows"].astype(np.float64)
-    divisor, word = rows_unit(group.rows)
-    lines = {name: np.interp(places, blob.arrays["rows"], blob.arrays["density"]) for name, blob in blobs.items()}
-    return _draw(
-        group,
-        _single_curves(group, styles, lines),
-        key,
-        x=places / divisor,
-        labels=(f"{word} inserted", "density, %"),
-        places=("rows inserted", [f"{place:.0f}" for place in places]),
-        caption=(
-            "With random keys the density swings around 69\u00a0%, because all pages fill and split at about the same "
-            "time.",
-        ),
-        origin=join("Modelled.", *_notes(blobs)),
-        y=Scale.linear(0.0, 100.0, 2),
-    )
 
 
 def _notes(blobs: Mapping[str, Blob]) -> list[str]:

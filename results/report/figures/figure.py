@@ -108,13 +108,6 @@ def blocks_note(group: Group) -> str:
     return f"Dots are medians of {plural(len(group.blocks), 'block')}; lines span the range of the blocks."
 
 
-def ratios_note(group: Group, ratios: Sequence[Summary | None]) -> str:
-    """A sentence that says what a dot and its line mean for ratios, which have intervals from six blocks on."""
-    if not any(ratio.interval for ratio in ratios if ratio):
-        return blocks_note(group)
-    return f"Dots are medians of {plural(len(group.blocks), 'block')}; lines are 95\u00a0% intervals."
-
-
 def medians_note(group: Group) -> str:
     """A sentence that says what a bar means; empty if there is one block."""
     return "" if len(group.blocks) == 1 else f"Medians of {plural(len(group.blocks), 'block')}."
@@ -214,11 +207,6 @@ def dot(arm: Arm, summary: Summary | None, write: Callable[[float], str]) -> Dot
     if summary is None:
         return Dot(None, text=placeholder(arm))
     return Dot(summary.median, low=summary.low, high=summary.high, text=write(summary.median))
-
-
-def statistics(ratios: Sequence[Summary | None]) -> tuple[str, str, str]:
-    """Names of what `cells` returns for ratios, which have intervals if there are six blocks or more."""
-    return ("median", "95 % from", "95 % to") if any(ratio.interval for ratio in ratios if ratio) else STATISTICS
 
 
 def cells(summary: Summary | None) -> tuple[Value, Value, Value]:

@@ -6,14 +6,7 @@ from typing import cast
 import pytest
 
 from keybench.advice.how_to.existing import Name
-from keybench.advice.how_to.statements import (
-    add_public_id,
-    convert_keys,
-    create_table,
-    rebuild_index,
-    steps,
-    switch_keys,
-)
+from keybench.advice.how_to.statements import add_public_id, create_table, steps
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.statements import UNTESTED, Statement
 from keybench.databases.core.ddl import alike, uuid_version
@@ -86,16 +79,18 @@ def test_each_way_has_its_steps_in_order() -> None:
 
 def test_random_keys_get_room_when_their_index_is_rebuilt() -> None:
     on = engine("postgresql")
-    room, rebuild = rebuild_index(on, "18", on.column("uuid"), "uuid-v4")
+    column = on.column("uuid")
+    room, rebuild, _ = steps("switch-rebuild-now", on, "18", (column, "uuid-v7"), (column, "uuid-v4"))
     assert "fillfactor = 80" in room.sql
     assert rebuild.sql == "REINDEX INDEX CONCURRENTLY orders_pkey"
-    assert len(rebuild_index(on, "18", on.column("uuid"), "uuid-v7")) == 1
+    assert len(steps("switch-rebuild-now", on, "18", (column, "uuid-v4"), (column, "uuid-v7"))) == 2
 
 
 @pytest.mark.parametrize(("database", "version"), [("postgresql", "18"), ("oracle", "")])
 def test_keys_of_the_application_change_without_a_statement(database: str, version: str) -> None:
     on = engine(database)
-    (step,) = switch_keys(on, version, on.default_column("uuid"), "uuid-v6")
+    column = on.default_column("uuid")
+    (step,) = steps("switch", on, version, (column, "uuid-v4"), (column, "uuid-v6"))
     assert (step.sql, step.note.split(".")[0]) == ("", "Deploy the application that makes uuid-v6 keys")
 
 
@@ -181,7 +176,7 @@ def test_keys_of_time_in_uniqueidentifier_are_warned_of() -> None:
 def test_what_no_server_has_run_says_so_and_names_its_page() -> None:
     on, oracle = engine("mssql"), engine("oracle")
     column = on.default_column("uuid")
-    listed = [*switch_keys(on, "", column, "rt-comb-sql"), *rebuild_index(on, "", column, "uuid-v4")]
+    listed = steps("switch-rebuild-later", on, "", (column, "uuid-v4"), (column, "rt-comb-sql"))
     listed += create_table(on, "", column, "uuid-v4")
     listed += create_table(oracle, "", oracle.default_column("uuid"), "oracle-sys-guid")
     listed += add_public_id(on, "2022", on.column("bigint"), "bigint-identity")
@@ -237,7 +232,7 @@ def test_keys_that_no_default_makes_unique_are_not_converted(
 ) -> None:
     """A program that does not know the new keys could not insert."""
     on = engine(database)
-    assert convert_keys(on, "", (on.column(old[0]), old[1]), (on.column(new[0]), new[1])) == [UNTESTED]
+    assert steps("convert", on, "", (on.column(old[0]), old[1]), (on.column(new[0]), new[1])) == [UNTESTED]
 
 
 def test_every_engine_of_which_advice_speaks_knows_statements() -> None:
@@ -252,9 +247,9 @@ def test_every_layout_has_statements_on_every_engine(database: str) -> None:
         column = on.default_column(chosen.kind, chosen.shared_bits())
         for listed in (
             create_table(on, "", column, name),
-            switch_keys(on, "", column, name),
-            rebuild_index(on, "", column, name),
-            convert_keys(on, "", (column, name), (column, name)),
+            steps("switch", on, "", (column, name), (column, name)),
+            steps("switch-rebuild-later", on, "", (column, name), (column, name))[1:],
+            steps("convert", on, "", (column, name), (column, name)),
         ):
             assert listed, name
             assert all(statement.sql or statement.note for statement in listed), name

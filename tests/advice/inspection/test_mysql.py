@@ -28,6 +28,7 @@ from tests.advice.inspection.planting import (
     into_mysql,
     literal,
 )
+from tests.parameters import first
 
 SHOP = "inspected"
 PASSWORD = "s3cret"
@@ -86,6 +87,7 @@ def shop(request: pytest.FixtureRequest, servers: Servers) -> Iterator[Shop]:
     owner.close()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("rows", [2_000, pytest.param(4_000, marks=pytest.mark.long)])
 def test_planted_layouts_are_named_with_the_density_of_the_pages(shop: Shop, rows, capsys) -> None:
     planted = tables(rows)
@@ -211,11 +213,10 @@ def test_a_large_table_is_met_by_its_keys(shop: Shop, capsys) -> None:
         assert index["sampled"] <= 2_400
 
 
-@pytest.mark.parametrize("rebuilt", [False, pytest.param(True, marks=pytest.mark.long)])
-@pytest.mark.parametrize(
-    ("table", "name"), [("t_v4", "uuid-v7"), ("t_int", "bigint-identity"), ("t_switched", "uuid-v7")]
-)
-def test_the_next_rows_are_forecast_to_the_page(shop: Shop, table: str, name: str, rebuilt: bool) -> None:
+@pytest.mark.parametrize("rebuilt", first(1, [False, True]))
+@pytest.mark.parametrize("table_and_name", first(1, ["t_switched uuid-v7", "t_v4 uuid-v7", "t_int bigint-identity"]))
+def test_the_next_rows_are_forecast_to_the_page(shop: Shop, table_and_name: str, rebuilt: bool) -> None:
+    table, name = table_and_name.split()
     planted = tables(6_000)[table]
     into_mysql(shop.owner, SHOP, {table: planted})
     shop.owner.rows(f"ALTER TABLE {table} MODIFY note char(60) CHARACTER SET ascii NOT NULL")

@@ -1,4 +1,4 @@
-"""A connection to SQL Server that writes down what is sent, by either driver."""
+"""A connection to SQL Server that writes down what is sent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import mssql_python
 from mssql_python.connection import Connection as RealConnection
 from mssql_python.cursor import Cursor as RealCursor
 
-from keybench.databases.mssql.connection import MssqlPython, PyOdbc
+from keybench.databases.mssql.connection import MssqlPython
 from tests.databases import recording
 from tests.databases.recording import Calls, Rows, check
 
@@ -26,9 +26,8 @@ class ServerSaysNo(mssql_python.Error):
 
 @dataclass
 class Record(Calls):
-    """The calls of one of the drivers."""
+    """The calls of the driver."""
 
-    driver: str = MssqlPython.name
     bulk_error: BaseException | None = None
     empty_results: int = 0
     """Results without columns that come before the rows of each query."""
@@ -42,9 +41,7 @@ class Record(Calls):
     def module(self) -> SimpleNamespace:
         """What stands for the driver's module."""
         types = {name: value for name, value in vars(mssql_python).items() if name.startswith("SQL_")}
-        return SimpleNamespace(
-            connect=self.connect, Error=mssql_python.Error, drivers=list, native_provider="x", **types
-        )
+        return SimpleNamespace(connect=self.connect, Error=mssql_python.Error, native_provider="x", **types)
 
 
 class RecordingCursor(recording.RecordingCursor):
@@ -52,7 +49,6 @@ class RecordingCursor(recording.RecordingCursor):
 
     kind = RealCursor
     rowcount = 1
-    fast_executemany = False
 
     def execute(self, statement: str, *values: object) -> None:
         check(RealCursor, "execute", statement, *values)
@@ -61,12 +57,10 @@ class RecordingCursor(recording.RecordingCursor):
 
     def executemany(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         check(RealCursor, "executemany", statement, rows)
-        assert self._record.driver != PyOdbc.name or self.fast_executemany
         self._record.calls.append(("executemany", statement, list(rows)))
         self._answer(statement)
 
     def bulkcopy(self, table_name: str, data: Rows, **named: object) -> dict[str, object]:
-        assert self._record.driver == MssqlPython.name  # pyodbc has none
         inspect.signature(RealCursor.bulkcopy).bind(None, table_name, data, **named)
         RealCursor._bulkcopy_core_and_validate(table_name, named["batch_size"], named["timeout"])
         assert all(type(row) is tuple for row in data)
@@ -119,13 +113,3 @@ class RecordingMssqlPython(MssqlPython):
 
     def __init__(self, record: Record) -> None:
         self.module = record.module()
-
-
-class RecordingPyOdbc(PyOdbc):
-    """The adapter's own code for pyodbc, over the record."""
-
-    def __init__(self, record: Record) -> None:
-        self.module = record.module()
-
-    def odbc_driver(self, chosen: str) -> str:
-        return "ODBC Driver 18 for SQL Server"

@@ -1,4 +1,4 @@
-"""Bulk copy: one call a transaction, on a connection of its own, by the only driver that has it."""
+"""Bulk copy: one call a transaction, on a connection of its own."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -19,10 +19,6 @@ from keybench.model.table import Table
 from tests.databases.mssql.recording import Record
 from tests.databases.mssql.test_session import stored_form
 
-NO_BULK = (
-    "pyodbc cannot bulk copy to SQL Server: pip install mssql-python, and leave the driver at auto "
-    '(KEYBENCH_MSSQL_DRIVER), or choose a scenario whose path is "rows".'
-)
 UNLIMITED = {"batch_size": 0, "timeout": 0, "column_mappings": ["key", "payload"]}
 
 
@@ -81,21 +77,3 @@ def test_a_panic_of_the_driver_is_an_error_with_the_next_step(record: Record, ad
     record.bulk_error = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
         session.send(batch)
-
-
-@pytest.mark.usefixtures("environment")
-def test_a_driver_without_bulk_copy_is_refused_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
-    url = "mssql://bench@db.example/bench"
-    monkeypatch.setattr(connection, "installed", lambda: ("mssql-python", "pyodbc"))
-    assert ENGINE.refuses("bulk", "container") == ENGINE.refuses("bulk", url) == ENGINE.refuses("rows", url) == ""
-    assert ENGINE.refuses("bulk", f"{url}?driver=pyodbc") == NO_BULK
-    assert ENGINE.refuses("rows", f"{url}?driver=pyodbc") == ""
-    assert ENGINE.refuses("bulk", "mssql://[") == ""  # the connection reports what is wrong with it
-    monkeypatch.setenv("KEYBENCH_MSSQL_DRIVER", "pyodbc")
-    assert ENGINE.refuses("bulk", "container") == ENGINE.refuses("bulk", url) == NO_BULK
-    assert ENGINE.refuses("bulk", f"{url}?driver=mssql-python") == ""
-    monkeypatch.delenv("KEYBENCH_MSSQL_DRIVER")
-    monkeypatch.setattr(connection, "installed", lambda: ("pyodbc",))
-    assert ENGINE.refuses("bulk", "container") == NO_BULK
-    monkeypatch.setattr(connection, "installed", lambda: ())
-    assert ENGINE.refuses("bulk", "container") == ""  # `missing` reports that none is installed

@@ -2,14 +2,13 @@
 
 import time
 from collections.abc import Iterator
-from types import SimpleNamespace
 
 import pytest
 
 from keybench.databases.mssql import connection, owned
 from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.engine import ENGINE
-from keybench.databases.mssql.settings import address_of, options
+from keybench.databases.mssql.settings import address_of
 from keybench.errors import EnvironmentMissing, ServerError
 from tests.databases.failures import PASSWORD, QUOTED, failure, hidden
 from tests.databases.mssql.recording import Record
@@ -20,12 +19,12 @@ pytestmark = pytest.mark.usefixtures("environment")
 
 
 def test_urls_become_addresses() -> None:
-    address = address_of(f"mssql://a%40b:{QUOTED}@h:77/shop?driver=pyodbc&fill_factor=80", {})
+    address = address_of(f"mssql://a%40b:{QUOTED}@h:77/shop?fill_factor=80", {})
     assert address.secret
     assert address.secret.reveal() == PASSWORD
-    assert {
-        name: address.parameters[name] for name in ("user", "host", "port", "database", "driver", "fill_factor")
-    } == {"user": "a@b", "host": "h", "port": "77", "database": "shop", "driver": "pyodbc", "fill_factor": "80"}
+    assert {name: address.parameters[name] for name in ("user", "host", "port", "database", "fill_factor")} == {
+        "user": "a@b", "host": "h", "port": "77", "database": "shop", "fill_factor": "80"
+    }  # fmt: skip
     assert hidden(repr(address), address, vars(ENGINE.provision(f"mssql://a:{QUOTED}@h", SETTINGS)))
     plain = address_of("sqlserver://h", {})
     assert (plain.secret, plain.parameters["port"], "database" in plain.parameters) == (None, "1433", False)
@@ -49,7 +48,7 @@ def test_unknown_options_and_other_databases_are_refused() -> None:
 def test_a_silent_port_is_given_up_within_the_login_timeout(silent_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "LOGIN_SECONDS", 1)
     begin = time.monotonic()
-    error = failure(ENGINE, f"mssql://sa:{QUOTED}@127.0.0.1:{silent_port}?driver=mssql-python")
+    error = failure(ENGINE, f"mssql://sa:{QUOTED}@127.0.0.1:{silent_port}")
     assert time.monotonic() - begin < 3
     assert isinstance(error, EnvironmentMissing)
     assert str(error).startswith(f"SQL Server at 127.0.0.1:{silent_port} cannot be reached: ")
@@ -58,36 +57,32 @@ def test_a_silent_port_is_given_up_within_the_login_timeout(silent_port: int, mo
 
 
 def test_mssql_python_without_its_libraries_says_how_to_install_them(record: Record, monkeypatch) -> None:
-    class Refusing(type(connection.load(options({})))):  # type: ignore[misc]
-        def connect(self, text: str, options: object) -> object:
+    class Refusing(type(connection.load())):  # type: ignore[misc]
+        def connect(self, text: str) -> object:
             from tests.databases.mssql.recording import mssql_python
 
             raise mssql_python.OperationalError("Connection operation failed", "Failed to load the driver. Please read")
 
-    monkeypatch.setattr(connection, "load", lambda _options: Refusing(record))
+    monkeypatch.setattr(connection, "load", lambda: Refusing(record))
     assert str(failure(ENGINE, "mssql://sa@h")) == (
         "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "
-        "libltdl7 libkrb5-3 libgssapi-krb5-2), or pip install pyodbc and choose it by KEYBENCH_MSSQL_DRIVER=pyodbc."
+        "libltdl7 libkrb5-3 libgssapi-krb5-2)."
     )
 
 
-@pytest.mark.parametrize("name", ["mssql-python", "pyodbc"])
-def test_the_message_for_a_missing_driver_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(connection, "installed", tuple)
-    assert (
-        str(failure(ENGINE, f"mssql://h?driver={name}")) == f"the driver {name} is not installed: pip install {name}."
-    )
+def test_the_message_for_a_missing_driver_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "installed", lambda: False)
     assert str(failure(ENGINE, "mssql://h")).startswith("SQL Server needs a driver: pip install 'keybench[mssql]'")
 
 
 def test_a_wrong_password_gives_the_servers_message_without_the_password(record: Record, monkeypatch) -> None:
-    class Refusing(type(connection.load(options({})))):  # type: ignore[misc]
-        def connect(self, text: str, options: object) -> object:
+    class Refusing(type(connection.load())):  # type: ignore[misc]
+        def connect(self, text: str) -> object:
             from tests.databases.mssql.recording import ServerSaysNo
 
             raise ServerSaysNo(f"Login failed for user 'sa'. ({PASSWORD})")
 
-    monkeypatch.setattr(connection, "load", lambda _options: Refusing(record))
+    monkeypatch.setattr(connection, "load", lambda: Refusing(record))
     error = failure(ENGINE, f"mssql://sa:{QUOTED}@db.example")
     assert str(error) == (
         "SQL Server at db.example:1433 cannot be reached: Login failed for user 'sa'. (***).\n"
@@ -201,23 +196,7 @@ def test_an_old_sql_server_is_refused_and_another_make_tried(answering: Record, 
 
 
 def test_a_refused_connection_is_called_so(free_port: int) -> None:
-    assert ": nothing listens there (" in str(failure(ENGINE, f"mssql://sa@127.0.0.1:{free_port}?driver=mssql-python"))
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("FreeTDS", "the ODBC driver of FreeTDS is not used: no server has passed keybench's contract suite with it. "),
-        ("Wrong", "there is no ODBC driver 'Wrong' (KEYBENCH_MSSQL_ODBC_DRIVER, odbc_driver); installed: Other."),
-        ("", "pyodbc finds no ODBC driver for SQL Server: "),
-    ],
-)
-def test_an_odbc_driver_that_cannot_be_used_is_named(name: str, message: str) -> None:
-    driver = connection.PyOdbc.__new__(connection.PyOdbc)  # without the system's ODBC library
-    driver.module = SimpleNamespace(drivers=lambda: ["Other"])
-    with pytest.raises(EnvironmentMissing) as caught:
-        driver.odbc_driver(name)
-    assert str(caught.value).startswith(message)
+    assert ": nothing listens there (" in str(failure(ENGINE, f"mssql://sa@127.0.0.1:{free_port}"))
 
 
 def test_in_a_named_database_only_the_schema_is_made_and_dropped(answering: Record) -> None:

@@ -22,6 +22,7 @@ from keybench.model.reading import Reading
 from keybench.model.table import Table
 from tests.databases.loading import as_url, measured, send
 from tests.databases.mysql.conftest import of_each
+from tests.parameters import first
 
 ROWS = 60_000
 
@@ -55,7 +56,9 @@ def test_with_payload_increasing_keys_fill_93_per_cent(engine, admin) -> None:
     assert figures[Metric.LOG_BYTES] == pytest.approx(a_row * ROWS, rel=0.03)
 
 
-@pytest.mark.parametrize("keys", [increasing(ROWS), random(ROWS), lagging(ROWS), descending(20_000), increasing(1)])
+@pytest.mark.parametrize(
+    "keys", first(2, [lagging(ROWS), increasing(1), increasing(ROWS), random(ROWS), descending(20_000)])
+)
 @pytest.mark.parametrize("role", ["clustered", "nonclustered"])
 def test_the_file_agrees_with_the_servers_statistics(admin, keys, role) -> None:
     on = table(payload=30, role=role)

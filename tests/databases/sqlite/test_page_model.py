@@ -82,7 +82,7 @@ def test_a_b_tree_of_sqlite_is_that_of_the_model(bench: Bench, stream: str) -> N
     assert_as_sqlite(bench, ("binary16", 100, "clustered"), stream, 20_000)
 
 
-@pytest.mark.parametrize("stream", first(2, ["random", "4 lagging by 0.5 %", "wrapping"]))
+@pytest.mark.parametrize("stream", first(1, ["4 lagging by 0.5 %", "random", "wrapping"]))
 @pytest.mark.parametrize("given", TABLES)
 def test_indexes_of_other_tables_are_those_of_the_model(
     bench: Bench, given: tuple[str, int, KeyRole], stream: str
@@ -90,7 +90,7 @@ def test_indexes_of_other_tables_are_those_of_the_model(
     assert_as_sqlite(bench, given, stream, 20_000)
 
 
-@pytest.mark.parametrize("stream", first(2, ["random", "4 lagging by 0.5 %", "increasing"]))
+@pytest.mark.parametrize("stream", first(1, ["random", "4 lagging by 0.5 %", "increasing"]))
 @pytest.mark.parametrize("given", [*LONG, *VARYING], ids=str)
 def test_long_and_varying_rows_are_those_of_the_model(
     bench: Bench, given: tuple[str, int | PayloadLengths, KeyRole], stream: str

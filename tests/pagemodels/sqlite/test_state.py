@@ -218,7 +218,7 @@ def test_so_has_any_history_of_rows_of_different_sizes(
     lived(Pair(sizes, dividers, page_bytes), steps, seed)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(STEPS, st.sampled_from([512, 1024]), st.integers(0, 2**32))
 def test_so_has_any_history_of_an_index_beside_its_table(
     steps: list[tuple[str, int]], page_bytes: int, seed: int

@@ -292,12 +292,6 @@ def _listing_much(files: dict[str, bytes]) -> bytes:
     return content.getvalue()
 
 
-def _with_larger_list(files: dict[str, bytes]) -> bytes:
-    """Its end record names four entries, and a locator before it another end record."""
-    content = _packed(files)
-    return content[:-22] + b"PK\6\7" + bytes(16) + content[-22:]
-
-
 def _understated(files: dict[str, bytes]) -> bytes:
     """256 MiB that are said to be 100 bytes."""
     content = _packed({**files, "run.json": bytes(1 << 28)})
@@ -356,12 +350,7 @@ HOSTILE: dict[str, tuple[Callable[[dict[str, bytes]], bytes], str]] = {
     ),
     "list": (
         _listing_much,
-        "is refused: it lists more than manifest.json, run.json, values.csv, README.txt; ask for it again.",
-    ),
-    "larger list": (_with_larger_list, "is no bundle, or a damaged one: name a file of `keybench export --bundle`."),
-    "comment": (
-        lambda files: _packed(files)[:-2] + b"\x05\0hello",
-        "is no bundle, or a damaged one: name a file of `keybench export --bundle`.",
+        "is refused: it does not hold manifest.json, run.json, values.csv, README.txt, each once and nothing else",
     ),
 }
 

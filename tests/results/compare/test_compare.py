@@ -378,8 +378,8 @@ def test_a_run_whose_control_failed_says_so(fake_run, tmp_path, capsys) -> None:
     assert "not measured: bigint-identity · bigint: every trial failed" in shown.out
     assert "block 1, sqlite · bigint-identity: gone" in shown.out
     assert shown.err == (
-        f"keybench: no figure was measured in both {A}:layout=bigint-identity and {A}, for the reasons above: fix "
-        "what failed, and measure again.\n"
+        f"keybench: nothing in {A}:layout=bigint-identity and {A} can be compared, for the reasons above: repair "
+        "what failed or differs, and measure again.\n"
     )
 
 
@@ -399,8 +399,8 @@ def test_all_that_differs_in_conditions_is_inconclusive(fake_run, tmp_path, caps
     shown = capsys.readouterr()
     assert "Not compared (6 figures): rows: 1,000, then 2,000." in shown.out
     assert shown.err == (
-        f"keybench: nothing in {A} and {B} can be compared, for the reasons above: measure both on one machine with "
-        "the same versions and settings.\n"
+        f"keybench: nothing in {A} and {B} can be compared, for the reasons above: repair what failed or differs, "
+        "and measure again.\n"
     )
 
 

@@ -102,7 +102,6 @@ def test_pages_that_no_server_gave_are_marked_as_the_models() -> None:
 def test_without_stored_blobs_the_figures_say_so() -> None:
     found = drawn(first_row_and_columns(change=lambda trial: replace(trial, blobs=())))
     assert found["pages"].caption == "No trial stored the order of its pages."
-    assert found["growth"].caption == "No trial stored the model's prediction along the load."
     assert "skew" not in found
 
 

@@ -13,7 +13,7 @@ from typer import Typer
 from keybench import cli
 from keybench.errors import UsageError
 from keybench.results.export import app as export_app
-from keybench.results.store.blobs import growth
+from keybench.results.store.blobs import Blob
 from keybench.results.store.database import Store
 from keybench.runners.command import app as run_app
 from tests.results.store.test_store import a_run, a_trial
@@ -28,7 +28,7 @@ def file(tmp_path: Path) -> str:
     with Store.open(path, write=True) as store:
         for run_id in (BAD, GOOD):
             store.add_run(a_run(run_id))
-            store.record(run_id, replace(a_trial(), blobs=(growth([1], [1], [0], [50.0], ""),)))
+            store.record(run_id, replace(a_trial(), blobs=(Blob.pack("pages", {}, {}),)))
             store.warn(run_id, "a warning")
     return path
 

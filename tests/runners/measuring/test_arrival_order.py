@@ -32,10 +32,10 @@ from tests.runners.conftest import prepared, running
 
 ROWS = 3000
 BY_PARENTS = "By the order of parents: how the children of several writers lay between one another is not known."
-SERVERS = ["sqlite=embedded", "postgresql=embedded", "postgresql=local", "mariadb=local"]
+SERVERS = ["sqlite=embedded", "postgresql=embedded", "mariadb=local", "postgresql=local", "mysql=local"]
 
 
-@pytest.fixture(scope="module", params=[*SERVERS, pytest.param("mysql=local", marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=first(3, SERVERS))
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     with running(request.param) as (target, _):
         yield target

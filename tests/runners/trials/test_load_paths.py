@@ -54,15 +54,13 @@ def test_engines_without_it_are_refused_and_those_with_it_named() -> None:
     )
 
 
-def test_a_page_model_and_a_driver_without_it_are_refused() -> None:
+def test_a_page_model_is_refused() -> None:
     check_path_on_servers(ROWS, {"mssql": MODEL_SERVER})
     with pytest.raises(UsageError) as refused:
         check_path_on_servers(BULK, {"mssql": MODEL_SERVER})
     assert str(refused.value) == (
         'scenario bulk-load has path = "bulk": a page model inserts row by row: choose another --server.'
     )
-    with pytest.raises(UsageError, match=r'^scenario bulk-load has path = "bulk": pyodbc cannot bulk copy to SQL '):
-        check_path_on_servers(BULK, {"mssql": "mssql://bench@db.example?driver=pyodbc"})
 
 
 def test_keys_that_the_server_makes_are_refused() -> None:

@@ -1,7 +1,6 @@
 """A verification on a real server, and what is said before one starts."""
 
 import io
-import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -52,8 +51,8 @@ def test_equal_verdicts_and_what_is_sent_in(verify: Verify, asking: Callable[...
         store.warn(runs[0].id, f"cannot open {home}/keys of {tmp_path}, password {password}")
 
     files = bundle()
-    assert set(files) == {"README.txt", "verdicts.txt", "verdicts.json", *(f"keybench-{run.id}.zip" for run in runs)}
-    assert [one["verdict"] for one in json.loads(files["verdicts.json"])["verdicts"]] == ["equal"] * 3
+    assert set(files) == {"README.txt", "verdicts.txt", *(f"keybench-{run.id}.zip" for run in runs)}
+    assert files["verdicts.txt"].count(b"\nequal: ") == 3
     assert b"equal: the leaf pages are as full as the page model says (2 trials)\n" in files["verdicts.txt"]
     for run in runs:
         with zipfile.ZipFile(io.BytesIO(files[f"keybench-{run.id}.zip"])) as of_run:

@@ -32,7 +32,7 @@ from keybench.scenarios.writers import DealPart
 from tests.runners.conftest import prepared, running
 
 
-@pytest.fixture(scope="module", params=["sqlite=embedded", "postgresql=embedded", "mariadb=local", "mysql=local"])
+@pytest.fixture(scope="module", params=["postgresql=embedded", "sqlite=embedded", "mariadb=local", "mysql=local"])
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     with running(request.param) as (target, _):
         yield target
@@ -50,6 +50,7 @@ def loaded(target: Target, admin: Admin, table: Table, sources: tuple[KeySource,
     return places
 
 
+@pytest.mark.once
 def test_eight_writers_wait_before_each_phase_and_lose_nothing(target: Target, admin: Admin) -> None:
     work = load_scenario("autoscale")
     table, sources = prepared(target, work, 4000)
@@ -80,6 +81,7 @@ def writer_processes() -> list[psutil.Process]:
     ]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("rows_per_tx", [10, pytest.param(1, marks=pytest.mark.long)])
 def test_a_killed_writer_is_an_error_and_the_server_goes_on(target: Target, admin: Admin, rows_per_tx: int) -> None:
     table, sources = prepared(target, load_scenario("autoscale"), 400_000)
