@@ -17,7 +17,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.contract import BeginsFromPages, IndexState, KnowsUpdates, MarksEntries, delete, empty_index
+from keybench.pagemodels.contract import BeginsFromPages, IndexState, KnowsUpdates, delete, empty_index
 from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.ranking import ranked
 
@@ -84,7 +84,7 @@ class Both:
         self._read(self.present[:rows], by_key=False)
 
     def _read(self, ranks: Ranks, *, by_key: bool) -> None:
-        if isinstance(self.state, MarksEntries):
+        if isinstance(self.state, KnowsUpdates):
             self.state.read(ranks, by_key=by_key)
         self.compare()
 

@@ -54,23 +54,6 @@ _TID = 6
 
 
 @dataclass(frozen=True)
-class ItemBytes:
-    """Bytes of the items of a leaf, with their line pointers."""
-
-    entry: int
-
-    @property
-    def merged(self) -> int:
-        """An item for two entries of a key (nbtdedup.c, _bt_form_posting)."""
-        return aligned(self.entry - LINE_POINTER + 2 * _TID) + LINE_POINTER
-
-    @property
-    def by_version(self) -> Integers:
-        """(3,): bytes of all items of a key, by `Versions`."""
-        return np.array([self.entry, 2 * self.entry, self.merged], np.int64)
-
-
-@dataclass(frozen=True)
 class Heap:
     """The pages of the table, which rows fill in order of arrival as long as no row's room is free."""
 
@@ -116,7 +99,10 @@ class NbtreeState(SplitState):
         self._blocks = np.full(keys, -1, np.int32)  # `Rows.blocks`
         self._sent = 0  # rows that the table got
         self._placed = heap.rows > 0  # whether all rows lie where `_blocks` says
-        self._item, self._fill = ItemBytes(entry), fillfactor
+        merged = aligned(entry - LINE_POINTER + 2 * _TID) + LINE_POINTER  # nbtdedup.c, _bt_form_posting
+        self._sizes_of = np.array([entry, 2 * entry, merged], np.int64)
+        """Bytes of all items of a key, by `Rows.versions`."""
+        self._entry, self._fill = entry, fillfactor
 
     def update(self, ranks: Integers, rows_per_tx: int) -> None:
         """Adds an entry of a new version of each of these rows, in order. UsageError for a key that is not there, and
@@ -196,7 +182,7 @@ class NbtreeState(SplitState):
         leaves = self._levels[0].leaves
         order = self._levels[0].order()
         rows = stats.page_rows + _twos(leaves, self._rows.versions)[order]
-        high_keys = np.where(leaves.slots[order, NEXT] >= 0, self._item.entry, 0)
+        high_keys = np.where(leaves.slots[order, NEXT] >= 0, self._entry, 0)
         free = np.maximum(SPACE - leaves.slots[order, USED] - high_keys - LINE_POINTER, 0).sum()  # 0 of a full page
         room = SPACE * len(order)
         return replace(stats, rows=int(rows.sum()), page_rows=rows, density=float(100 - 100 * free / room))
@@ -236,14 +222,14 @@ class NbtreeState(SplitState):
         if self._rows is None:
             versions, marked = np.zeros(self._keys, np.uint8), np.zeros(self._keys, np.bool_)
             self._rows = Rows(self._states, versions, marked, self._blocks)
-            self._levels[0].used(USED)[:] *= self._item.entry
+            self._levels[0].used(USED)[:] *= self._entry
         return self._rows
 
     def _put(self, ranks: Integers, *, update: bool) -> None:
         """Adds entries to the leaves: of new versions, or of new keys."""
         level, rows, done = self._levels[0], self._begin_rows(), 0
         while True:
-            done += put(level.leaves, rows, self._item.by_version, ranks[done:], update)
+            done += put(level.leaves, rows, self._sizes_of, ranks[done:], update)
             if done == len(ranks):
                 return
             level.make_room()
@@ -254,7 +240,7 @@ class NbtreeState(SplitState):
         """Splits the leaf that has no room for an entry of this rank, which comes as this row."""
         leaves = level.leaves
         slot = find(leaves, rank)
-        count, entry = int(leaves.slots[slot, COUNT]), self._item.entry
+        count, entry = int(leaves.slots[slot, COUNT]), self._entry
         ranks = leaves.content[slot, :count].copy()
         if update:
             versions[rank] = TWO
@@ -264,7 +250,7 @@ class NbtreeState(SplitState):
         is_last = slot == leaves.state[LAST]
         kind = INTERIOR if not is_last else APPEND if rank == ranks[-1] else EDGE
         times = np.where(versions[ranks] == TWO, 2, 1)
-        items = np.repeat(np.where(versions[ranks] == MERGED, self._item.merged, entry), times)
+        items = np.repeat(np.where(versions[ranks] == MERGED, self._sizes_of[MERGED], entry), times)
         keys = np.repeat(np.arange(len(ranks)), times)
         keep = best_between_keys(items, keys, entry, self._fill if is_last else None)
         leaves.scratch[: len(ranks)] = ranks
@@ -273,7 +259,7 @@ class NbtreeState(SplitState):
         left, right = split_kernel.divide(leaves, slot, int(ranks[keep]), row, kind, new)
         for part, begin, end in ((left, 0, keep), (right, keep, len(ranks))):
             split_kernel.fill(leaves, NO_SIZES, part, begin, end, rank)
-            leaves.slots[part, USED] = self._item.by_version[versions[ranks[begin:end]]].sum()
+            leaves.slots[part, USED] = self._sizes_of[versions[ranks[begin:end]]].sum()
 
 
 @inlined

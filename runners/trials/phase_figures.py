@@ -15,7 +15,7 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.reading import Origin, Reading
 from keybench.model.subject import KEY, Subject, SubjectKind
-from keybench.pagemodels.contract import IndexState, KnowsUpdates, MarksEntries, delete, empty_index
+from keybench.pagemodels.contract import IndexState, KnowsUpdates, delete, empty_index
 from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import TrialTable
@@ -240,7 +240,7 @@ def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: 
         elif step.what == "delete":
             delete(state, ranks[step.rows], rows_per_tx)
         elif step.what == "read":
-            if isinstance(state, MarksEntries):
+            if isinstance(state, KnowsUpdates):
                 state.read(ranks[step.rows], by_key=bool(step.read and (step.read.present or step.read.deleted)))
             if step.deletes:
                 delete(state, ranks[step.rows], len(step.rows))

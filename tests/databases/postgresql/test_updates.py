@@ -9,35 +9,16 @@ import pytest
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.bench import Bench
 from keybench.databases.contract_suite.keys import increasing, random, taken_by
-from keybench.databases.contract_suite.past import Both, both
+from keybench.databases.contract_suite.past import both
 from keybench.databases.postgresql.engine import ENGINE
 
-ROWS = 8000
+ROWS = 9000
 
 
 @pytest.fixture
 def bench(address: Address) -> Iterator[Bench]:
     with closing(ENGINE.admin(address)) as admin:
         yield Bench(ENGINE, address, admin)
-
-
-def step(it: Both, left: np.ndarray, draw: np.random.Generator, what: str) -> np.ndarray:
-    """Does one step; the keys that are left to insert."""
-    share = draw.integers(1, 100)
-    present = draw.permutation(it.present)
-    if what == "insert":
-        new, left = np.split(left, [ROWS * share // 500])
-        if len(new):
-            it.insert(new)
-    elif what == "update":
-        it.update(present[: len(present) * share // 100])
-    elif what == "delete":
-        it.delete(present[: len(present) * share // 300])
-    elif what == "rebuild":
-        it.rebuild(int(draw.choice([100, 90, 70])))
-    else:
-        it.clean()
-    return left
 
 
 @pytest.mark.parametrize(
@@ -55,15 +36,15 @@ def test_any_history_with_updates_is_that_of_the_model(bench: Bench, column: str
     draw = np.random.default_rng(seed)
     sized, keys = taken_by(ENGINE.column(column), stream(ROWS))
     with both(bench, sized, keys, status=True) as it:
-        left = it.arriving
-        for _ in range(3):
-            left = step(it, left, draw, "insert")
-            left = step(it, left, draw, "update")
-            left = step(it, left, draw, "insert")
-            left = step(it, left, draw, str(draw.choice(["clean", "rebuild"])))
-            left = step(it, left, draw, "delete")
-            left = step(it, left, draw, "insert")
-            left = step(it, left, draw, "clean")
+        for part in np.split(it.arriving, 3):
+            first, second, third = np.split(part, np.sort(draw.integers(0, len(part), 2)))
+            it.insert(first)
+            it.update(draw.permutation(it.present)[: int(draw.integers(1, len(it.present)))])
+            it.insert(second)
+            it.rebuild(int(draw.choice([100, 90, 70]))) if draw.integers(2) else it.clean()
+            it.delete(draw.permutation(it.present)[: len(it.present) // 4])
+            it.insert(third)
+            it.clean()
 
 
 @pytest.mark.parametrize(("stream", "payload", "seed"), [(random, 0, 1), (increasing, 100, 2), (random, 100, 3)])
