@@ -56,12 +56,14 @@ def lines(findings: Findings, advice: Mapping[str, Advice], width: int, *, every
         return
     tables = [one for one in findings.tables if not one.parts]
     refused = [one for one in tables if one.table.refused]
+    refused.sort(key=lambda one: "GRANT" not in one.table.refused)  # first what the reader can do something about
     silent = [one for one in tables if one not in refused and one.key is None]
     healthy = [one for one in tables if one not in (*found, *refused, *silent)]
     yield ""
     for text, group in {"Healthy": healthy, "Empty, or without known keys": silent, "Not looked at": refused}.items():
         if group:
-            yield from _wrapped(f"{text}: {_listed([one.table.full_name for one in group])}.", width, "", "  ")
+            why = f" {group[0].table.full_name}: {group[0].table.refused}" if group is refused else ""
+            yield from _wrapped(f"{text}: {_listed([one.table.full_name for one in group])}.{why}", width, "", "  ")
 
 
 def _summary(findings: Findings, found: Sequence[TableFinding], shown: int) -> Iterator[str]:
@@ -73,7 +75,8 @@ def _summary(findings: Findings, found: Sequence[TableFinding], shown: int) -> I
     size = sum(one.table.bytes or 0 for one in tables)
     rows = sum(one.table.rows or 0.0 for one in tables)
     late = f"; the time was over before {_listed(findings.not_reached)}" if findings.not_reached else ""
-    count = f"{len(tables)} table{'s' * (len(tables) > 1)}"
+    refused = sum(bool(one.table.refused) for one in tables)
+    count = f"{len(tables)} table{'s' * (len(tables) > 1)}{f' ({refused} not looked at)' if refused else ''}"
     yield f"{findings.about.title}: {count} with about {spoken(rows)} rows in {spelled(size)}{late}."
     kinds = Counter(one.kind for one in tables).most_common()
     listed = [f"{count} {kind}" for kind, count in kinds[:_KINDS]]
@@ -85,7 +88,8 @@ def _summary(findings: Findings, found: Sequence[TableFinding], shown: int) -> I
     dangers = [text for one in tables for text in urgent(one)]
     yield f"Urgent: {'; '.join(dangers) or 'nothing'}."
     if not found:
-        yield "No table needs a look: --all has the figures of each."
+        which = "None of the tables looked at" if refused else "No table"
+        yield f"{which} needs a look: --all has the figures of each."
     else:
         here = f", {shown} of them here" if shown < len(found) else ""
         yield f"{len(found)} to look at{here}; --all has every table."

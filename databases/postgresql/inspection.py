@@ -115,7 +115,7 @@ class PostgresInspector(Inspector):
                 "density of indexes is estimated from sizes, and the order of their pages is unknown."
             )
         if not self._since:
-            caveats.append("The server does not say since when it counts inserted rows.")
+            caveats.append("Rows a day are unknown: the server does not say since when it counts (no stats_reset).")
         promises = (
             f"Each transaction is read-only; no statement runs for more than {self._seconds:g} s, or waits for a "
             f"lock for more than {self._lock_seconds:g} s.",

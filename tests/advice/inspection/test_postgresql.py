@@ -160,6 +160,10 @@ def test_what_cannot_be_inspected_is_said_in_a_sentence(shop: Shop, capsys) -> N
     assert "its primary key (a, b) is uuid-v4, then bigint-identity" in found["public.pairs"]["finding"]
     assert found["public.parts"]["partitions"] == 2
     assert found["public.parts"]["rows"] == found["public.parts_1"]["rows"] + found["public.parts_2"]["rows"] == 3000
+    command.app([shop.url("reader")], standalone_mode=False)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "(1 not looked at) with" in text
+    assert "Not looked at: own.secret. own.secret: this user may not read it: GRANT SELECT ON own.secret" in text
     assert set(found) == {
         "own.secret",
         *(f"public.{name}" for name in ("nothing", "pairs", "parts", "parts_1", "parts_2")),
