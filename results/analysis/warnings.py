@@ -106,6 +106,8 @@ def _caches(run: Run, timed: Sequence[Trial], environments: Sequence[Environment
             continue
         enough = _rounded(2 * rows * server.cache_bytes / max(size, 1.0))  # an index of twice the cache
         helps = f"--rows {enough}" + ("" if run.scenario == BEYOND_CACHE else f", or --scenario {BEYOND_CACHE}")
+        if any(trial.layout.startswith("file:") for trial in timed):  # --keys: its lines are the rows
+            helps = f"a file of {enough} keys"
         yield (
             f"{server.database}: the largest index ({_mebibytes(size)}) fits into the cache "
             f"({_mebibytes(server.cache_bytes)}), so the cost of a larger table does not show. Measure it with {helps}."

@@ -109,10 +109,12 @@ def _most_pages(group: Group) -> list[str]:
     known = [(share, arm) for arm in group.treatments if (share := pages(group, arm)) is not None]
     if not known:
         return []
-    share, arm = max(known, key=lambda one: one[0])
+    share = max(share for share, _ in known)
     if round(100 * (share - 1)) <= 0:
         return [f"no layout needs more pages than `{CONTROL}`"]
-    return [f"`{_name(group, arm)}` needs the most pages, {more_pages(share).removesuffix(' pages')} than `{CONTROL}`"]
+    most = [_name(group, arm) for other, arm in known if round(100 * (share - other)) == 0]
+    more = more_pages(share).removesuffix(" pages")
+    return [f"{quoted(most)} need{'s' * (len(most) == 1)} the most pages, {more} than `{CONTROL}`"]
 
 
 def _why_undecided(group: Group, judgement: Judgement | None) -> str:

@@ -115,6 +115,8 @@ def test_an_index_within_the_cache_names_the_options_that_help() -> None:
     )
     (text,) = said(made(), replace(a_run(blocks=6), scenario="beyond-cache"), environment=small)
     assert text.endswith(" Measure it with --rows 53000000.")
+    (text,) = said([replace(one, layout="file:keys.txt") for one in made()], environment=small)
+    assert text.endswith(" Measure it with a file of 53000000 keys.")
 
 
 def test_models_and_failures_have_no_times_to_warn_of() -> None:
