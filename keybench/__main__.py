@@ -2,6 +2,7 @@
 start, some 30 ms in which a signal ends the process and nothing is there to clean up."""
 
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 from keybench import interruption
@@ -10,6 +11,12 @@ from keybench import interruption
 def main() -> NoReturn:
     """Runs the command that the first argument names, and ends the process."""
     interruption.listen()
+    if not Path(__file__).with_name("advice").is_dir():  # git on Windows writes links as files, and pip leaves them out
+        sys.stderr.write(
+            "keybench: this installation has no folders of keybench: its checkout has files in place of links. With "
+            "Windows' developer mode on, clone again with `git clone -c core.symlinks=true`, and install from there.\n"
+        )
+        sys.exit(4)
     try:
         from keybench import cli  # takes a while
 
