@@ -1,6 +1,6 @@
 """Key layouts: streams of GUIDs, UUIDs, integers and texts, byte for byte as their originals make them.
 
-Programs that need single keys use `new`, `timestamp`, `extract_shard` and `for_database`.
+Programs that need single keys use `new`, `timestamp` and `extract_shard`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from keybench.generators.core.single import extract_shard as extract_shard
-    from keybench.generators.core.single import for_database as for_database
     from keybench.generators.core.single import new as new
     from keybench.generators.core.single import timestamp as timestamp
 
-__all__ = ["extract_shard", "for_database", "new", "timestamp"]
+__all__ = ["extract_shard", "new", "timestamp"]
 
 
 def __getattr__(name: str) -> object:

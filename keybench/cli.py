@@ -38,6 +38,8 @@ EXIT_CODES: Final = (
 INTERRUPTED: Final = 130
 NARROWEST: Final = 40
 """Columns of the narrowest terminal that text is wrapped for."""
+WIDEST: Final = 1000
+"""Columns of the widest. COLUMNS may say a hundred million, and rich fills lines with spaces."""
 
 
 class Command(NamedTuple):
@@ -134,13 +136,13 @@ def application(**options: Any) -> typer.Typer:
 def console(**options: Any) -> Terminal:
     """Standard output for tables and wrapped text; `options` are rich's: `stderr`, `quiet`, `file`, `width`.
 
-    A terminal that says it has no room for a word is not believed.
+    A terminal that says it has no room for a word, or no end, is not believed.
     """
     from keybench.terminal import Terminal
 
     console = Terminal(**options)
-    if console.width < NARROWEST:
-        console.width = NARROWEST
+    if not NARROWEST <= console.width <= WIDEST:
+        console.width = min(max(console.width, NARROWEST), WIDEST)
     return console
 
 

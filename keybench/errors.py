@@ -46,6 +46,14 @@ class ServerError(KeybenchError):
     """A database server refused a statement, failed, or went away."""
 
 
+class Aborted(ServerError):
+    """The server rolled the transaction back in favour of another one. It may succeed if it is tried again."""
+
+
+class DeadlockVictim(Aborted):
+    """The server ended a deadlock by rolling this transaction back."""
+
+
 class ServerGone(ServerError):
     """A database server went away during a trial, whatever that trial did."""
 

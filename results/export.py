@@ -118,9 +118,9 @@ def _write_bundle(
 
 def _write_text(rows: list[dict[str, Any]], form: FileFormat, out: TextIO) -> None:
     """Writes CSV or JSON row by row: as one text, a million rows take gigabytes. Absent values are empty or null."""
-    if form == FileFormat.JSON:
-        json.dump(rows, out, indent=1)
-        out.write("\n")
+    if form == FileFormat.JSON:  # a line a row: Python's encoder in C, twice as fast, knows no indents
+        out.writelines(f"{',' if at else '['}\n{json.dumps(row)}" for at, row in enumerate(rows))
+        out.write("\n]\n" if rows else "[]\n")
     else:
         write_csv(out, rows)
 

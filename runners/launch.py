@@ -13,8 +13,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.settings import Profile
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
-from keybench.generators.core.key_file import keys_of_file
-from keybench.generators.core.layout import FILE
+from keybench.generators.core.layout import FILE, keys_of_file
 from keybench.model.names import MODEL_SERVER
 from keybench.model.url import argument_without_password, is_url, without_password
 from keybench.results.store.database import Store

@@ -2,17 +2,32 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
-from keybench.scenarios.parts import FilePart
+from keybench.model.names import MOST_ROWS
+from keybench.scenarios.parts import ALTERNATIVE, FilePart
 
 Whole = Annotated[float, Field(gt=0, le=1)]  # a share that may be the whole
 Fill = Annotated[int | None, Field(ge=10, le=100)]
 """A fill factor in %; None for the engine's own."""
 MOST_PHASES = 1000
 
-What = Literal["build", "insert", "delete", "clean", "rebuild", "restart"]
-_ACTIONS = ("build", "insert", "delete", "clean", "rebuild", "restart", "repeat")
+What = Literal["build", "insert", "delete", "update", "read", "clean", "rebuild", "restart"]
+_ACTIONS = ("build", "insert", "delete", "update", "read", "clean", "rebuild", "restart", "repeat")
+
+Number = Annotated[int, Field(gt=0, le=MOST_ROWS)]
+Amount = Annotated[
+    Annotated[Number, Tag(f"{ALTERNATIVE}number")] | Annotated[Whole, Tag(f"{ALTERNATIVE}share")],
+    Discriminator(lambda value: ALTERNATIVE + ("number" if type(value) is int else "share")),
+]
+"""A number of rows (`5000`), or a share of those that there are (`0.3`; `1.0` is all of them)."""
+
+
+def count_of(amount: float, rows: int) -> int:
+    """How many rows an amount is where there are `rows`: at least one."""
+    if isinstance(amount, int):
+        return amount
+    return max(1, int(rows * amount + 1e-6))  # a third of 30 rows is 10, though 30 · 0.333… is less
 
 
 class BuildPart(FilePart):
@@ -39,6 +54,61 @@ class DeletePart(FilePart):
             raise ValueError("give one of oldest, random and all_but_each")
         return self
 
+    def count(self, rows: int) -> int:
+        """How many of `rows` rows are deleted."""
+        if self.all_but_each:
+            return rows - -(-rows // self.all_but_each)
+        return int(
+            rows * (self.oldest or self.random or 0.0) + 1e-6
+        )  # a third of 30 rows is 10, though 30 · 0.333… less
+
+
+class UpdatePart(FilePart):
+    """Rows that are there get a new value, each by a statement of its own."""
+
+    rows: Amount
+    which: Literal["random", "newest", "oldest", "hot"] = "random"
+    """`hot`: a random hundredth of the rows, each in turn and again, until so many updates are done."""
+    column: Literal["payload", "status"] = "payload"
+    length: Literal["same", "longer"] = "same"
+    """Of the new payload; `longer`: half as long again as the row had when it came."""
+    rows_per_tx: Number | None = None
+    """Updates in a transaction; None: as many as rows that are inserted in one."""
+
+    @model_validator(mode="after")
+    def _length_of_a_payload(self) -> Self:
+        if self.column == "status" and self.length != "same":
+            raise ValueError("length is about the payload: leave it out")
+        return self
+
+    def characters(self, payload: int) -> int:
+        """Of the new payload of a row that had `payload` characters."""
+        return payload * 3 // 2 + 1 if self.length == "longer" else payload
+
+
+class ReadPart(FilePart):
+    """What is read; exactly one of the fields is set."""
+
+    present: Amount | None = None
+    """Look-ups by key of random rows that are there."""
+    deleted: Amount | None = None
+    """Look-ups by key of random rows that were deleted before."""
+    scan: Amount | None = None
+    """The first rows in the order of the key, in one query."""
+    pop: Amount | None = None
+    """The same, and then they are deleted, in one transaction: a queue."""
+
+    @model_validator(mode="after")
+    def _exactly_one_field(self) -> Self:
+        if [self.present, self.deleted, self.scan, self.pop].count(None) != 3:
+            raise ValueError("give one of present, deleted, scan and pop")
+        return self
+
+    @property
+    def amount(self) -> float:
+        """How many rows, or which share of them."""
+        return next(value for value in (self.present, self.deleted, self.scan, self.pop) if value is not None)
+
 
 class RebuildPart(FilePart):
     """The key's index is built again."""
@@ -64,6 +134,8 @@ class PhasePart(FilePart):
     days_ahead: Annotated[float, Field(ge=-36_500, le=36_500)] = 0.0
     """By how many days the clock of the writers that make these keys is ahead of the scenario's time."""
     delete: DeletePart | None = None
+    update: UpdatePart | None = None
+    read: ReadPart | None = None
     clean: Literal[True] | None = None
     """What the server does about deleted rows later by itself: vacuum, purge."""
     rebuild: RebuildPart | None = None
@@ -145,6 +217,25 @@ def rows_by_phase(phases: tuple[PhasePart, ...], rows: int) -> list[int]:
         # for the rounding errors of sums of shares.
         after.append(rows if share > 1 - 1e-6 else int(rows * share + 0.5 + 1e-9))
     return after
+
+
+def rows_problem(phases: tuple[PhasePart, ...], rows: int) -> str:
+    """Which phase of a trial with `rows` rows wants more rows than there are, as a message; empty if none does."""
+    present = deleted = sent = 0
+    for number, (part, end) in enumerate(zip(expanded(phases), rows_by_phase(phases, rows), strict=True), start=1):
+        present, sent = present + end - sent, end
+        there, wanted = present, 0
+        if part.update:
+            wanted = 1 if part.update.which == "hot" else count_of(part.update.rows, there)
+        elif part.read:
+            there = deleted if part.read.deleted else present
+            wanted = count_of(part.read.amount, there)
+        if wanted > there:
+            kind = "deleted rows" if part.read and part.read.deleted else "rows"
+            return f"phase {number} {part.what}s {wanted:,} {kind} where there are {there:,}: name fewer"
+        gone = part.delete.count(present) if part.delete else wanted if part.read and part.read.pop else 0
+        present, deleted = present - gone, deleted + gone
+    return ""
 
 
 def fills_as_text(fills: range) -> str:

@@ -70,12 +70,14 @@ class TablePart(FilePart):
     """The table: `payload` characters beside the key (each of several gives a separate trial), and the key's role.
 
     `by-date`: rows store when they were created, and are stored in that order if the engine supports it. `fk`: the key
-    is a foreign key, repeated in `children` rows, which are sent with their parent.
+    is a foreign key, repeated in `children` rows, which are sent with their parent. `status`: for phases that update.
     """
 
     payload: Annotated[tuple[Payload, ...], Field(min_length=1)] = (100,)
     key: KeyRole = "clustered"
     children: Annotated[int, Field(ge=1, le=100)] = 1
+    status: bool = False
+    """Whether rows also have a `status`, an integer that is 0 at first, with an index of its own."""
 
     @model_validator(mode="before")
     @classmethod

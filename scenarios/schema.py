@@ -89,6 +89,8 @@ class Scenario(FilePart):
         """What is wrong with the load path, the rows or the writers, as a message; empty if nothing is."""
         if problem := self.load_path.refuses_table(self.table.key):
             return problem
+        if self.table.status and self.kind != "phases":
+            return "a table has a status for phases that update it: leave it out"
         if not self.writer:
             return "the list of writers is empty: name one, or leave it out for one of 1,000 rows a second"
         if (self.rows is None) == (self.index_over_cache is None):
@@ -203,6 +205,8 @@ class PhasesScenario(Scenario):
             return "a scenario with phases has one writer, and one table with one row for each key"
         if self.load.writers or self.load.contended or not self.load_path.in_order:
             return "a scenario with phases sends rows in order: leave out all of load but rows_per_tx and skew_rows"
+        if any(phase.update and phase.update.column == "status" for phase in self.phase) and not self.table.status:
+            return "a phase updates the column status, which the table lacks: add status = true to the table"
         if any(phase.own_keys for phase in self.phase) and (self.before or self.writer[0].restarts):
             return "phases with a layout or days_ahead say whose keys come when: leave out before and restarts"
         return index_phases.phases_problem(self.phase)

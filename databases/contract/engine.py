@@ -65,6 +65,8 @@ class Engine(ABC):
     """Whether each entry of the table's other indexes holds the key, as where the table is in key order."""
     rebuilds: bool = False
     """Whether its admins can `rebuild`."""
+    updates: bool = False
+    """Whether its sessions can `update` and read the `first` rows, and its tables have a `Table.status`."""
     fills: range = range(10, 101)
     """The fill factors, in %, at which its admins can build an index."""
     default_fill: int = 100

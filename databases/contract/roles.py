@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.settings import ContainerOptions, Profile
-from keybench.errors import EnvironmentMissing, ServerError
+from keybench.errors import EnvironmentMissing
 from keybench.model.column import EncodedKeys
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
@@ -288,6 +288,11 @@ class Admin(ABC):
         and where it is held already.
         """
 
+    def updates(self, table: Table) -> tuple[int, int] | None:  # noqa: ARG002
+        """(rows updated since the table was created, those of them that added no entry to any index); None if the
+        server does not count them."""
+        return None
+
     def sessions_left(self) -> int | None:
         """Connections that this user can still open now, besides this one; None if there is no limit."""
         return None
@@ -315,14 +320,6 @@ class Admin(ABC):
     def arrival_recorder(self) -> ArrivalRecorder | None:
         """A new recorder; None if the server cannot tell afterwards in which order rows reached the key's index."""
         return None
-
-
-class Aborted(ServerError):
-    """The server rolled the transaction back in favour of another one. It may succeed if it is tried again."""
-
-
-class DeadlockVictim(Aborted):
-    """The server ended a deadlock by rolling this transaction back."""
 
 
 class Session(ABC):
@@ -365,6 +362,17 @@ class Session(ABC):
     @abstractmethod
     def delete(self, keys: Sequence[object]) -> int:
         """Deletes the rows of these keys in one transaction. Returns the number of rows deleted."""
+
+    # Only where `Engine.updates`.
+
+    def update(self, keys: Sequence[object], texts: Sequence[str]) -> int:
+        """Updates the rows of these different keys in this order, each by a statement of its own, in one transaction:
+        gives them these payloads, or a `status` that is higher by 1 if there are no texts. Returns the rows updated."""
+        raise NotImplementedError
+
+    def first(self, rows: int) -> int:
+        """Reads the first rows in the order of the key, through the key's index. Returns their number."""
+        raise NotImplementedError
 
     @abstractmethod
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.contract import BeginsFromPages, IndexState, delete, empty_index
+from keybench.pagemodels.contract import BeginsFromPages, IndexState, KnowsUpdates, delete, empty_index
 from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.ranking import ranked
 
@@ -61,6 +62,30 @@ class Both:
             self._session.delete(prepared[first : first + _ROWS_PER_TX])
         delete(self.state, ranks, _ROWS_PER_TX)
         self.present = np.setdiff1d(self.present, ranks)
+        self.compare()
+
+    def update(self, ranks: Ranks) -> None:
+        """Raises the status of the rows of these keys, in this order, in one transaction."""
+        assert self._session.update(self._session.prepare_keys(self._keys[ranks]), ()) == len(ranks)
+        assert isinstance(self.state, KnowsUpdates)
+        self.state.update(ranks, len(ranks))
+        self.compare()
+
+    def find(self, ranks: Ranks) -> None:
+        """Looks these keys up, whether they are there or were deleted."""
+        found = sum(map(self._session.find, self._session.prepare_keys(self._keys[ranks])))
+        assert found == np.isin(ranks, self.present).sum()
+        self._read(ranks, by_key=True)
+
+    def scan(self, rows: int) -> None:
+        """Reads the first rows in the order of the key."""
+        self._session.prepare_keys(self._keys[:1])  # prepares the statements
+        assert self._session.first(rows) == rows
+        self._read(self.present[:rows], by_key=False)
+
+    def _read(self, ranks: Ranks, *, by_key: bool) -> None:
+        if isinstance(self.state, KnowsUpdates):
+            self.state.read(ranks, by_key=by_key)
         self.compare()
 
     def clean(self) -> None:
@@ -114,11 +139,12 @@ def both(
     *,
     payload: int = 0,
     key: KeyRole | None = None,
+    status: bool = False,
     compared: type[Both] = Both,
 ) -> Iterator[Both]:
     """A table for these keys on the server, and its index in the page model, both empty. Skips the test if the model
     knows no index with a past, or the server does not show its pages."""
-    table = bench.table(column, payload, key, name="past")
+    table = replace(bench.table(column, payload, key, name="past"), status=status)
     try:
         model = bench.engine.page_model(table)
     except UsageError as reason:

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.roles import Aborted, DeadlockVictim, Session
-from keybench.errors import ServerError
+from keybench.databases.contract.roles import Session
+from keybench.errors import Aborted, DeadlockVictim, ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.transactions import TransactionStyle

@@ -22,7 +22,6 @@ from keybench.databases.contract.roles import Address, Provision, Settings
 from keybench.databases.contract.settings import ContainerOptions
 from keybench.databases.hosting import docker_daemon
 from keybench.databases.hosting.secret import keep
-from keybench.databases.hosting.url_server import with_next_step
 from keybench.errors import EnvironmentMissing, KeybenchError, RunStopped, ServerError
 
 if TYPE_CHECKING:
@@ -195,7 +194,7 @@ class ContainerServer(Provision):
             return "Its container was removed. The next trial starts another."
         code = self._state()["ExitCode"]
         last = f" The end of its log:\n{self.log_tail()}\n" if code < _KILLED else " "
-        return with_next_step(f"Its container ended with exit status {code}.{last}The next trial starts another.")
+        return f"Its container ended with exit status {code}.{last}The next trial starts another."
 
     def log_tail(self) -> str:
         """The last lines of its log, without the password."""

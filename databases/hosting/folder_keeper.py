@@ -32,7 +32,6 @@ if sys.platform != "win32":  # Windows imports this module too, when it searches
     import pwd
 
 LOG_NAME = "server.log"
-LINUX = sys.platform == "linux"
 
 _STOP_SECONDS = 15.0  # how long a server may take to end before it is killed
 _ORPHAN_SECONDS = 2.0  # how long the children that a server left may take to end by themselves
@@ -129,8 +128,7 @@ class Spawner:
             # A background process of a shell ignores the first two signals, and a server would inherit that.
             for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
-            if LINUX:
-                self._libc.prctl(_PR_SET_PDEATHSIG, self._spec.parent_death_signal, 0, 0, 0)
+            self._libc.prctl(_PR_SET_PDEATHSIG, self._spec.parent_death_signal, 0, 0, 0)
             if os.getppid() != keeper:  # it ended before the signal was asked for: nobody would send it
                 os._exit(1)
 
@@ -206,7 +204,7 @@ def _end_children() -> set[int]:
 
 def _kill_children() -> None:
     """Kills all processes whose parent is this one."""
-    for entry in Path("/proc").iterdir() if LINUX else ():
+    for entry in Path("/proc").iterdir():
         with suppress(OSError, ValueError):  # it is no process, or has ended
             # The process's name stands in parentheses, and may itself hold some.
             _state, parent, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
@@ -215,7 +213,6 @@ def _kill_children() -> None:
     time.sleep(0.01)
 
 
-_POLL_SECONDS = 0.1  # how often a system without pidfd is asked whether a process has ended
 RESTART = b"restart\n"  # the runner's request to restart the server
 _RESTART_SECONDS = 120.0  # a server writes its whole cache before it ends
 
@@ -247,25 +244,22 @@ class RunnerWatch:
         self._poll.register(waker, select.POLLIN)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: None)  # the wake-up descriptor ends the wait; no exception interrupts work
-        if hasattr(os, "pidfd_open"):
-            with suppress(ProcessLookupError):  # it has ended: `ends_first` sees that
-                self._poll.register(os.pidfd_open(runner), select.POLLIN)
+        with suppress(ProcessLookupError):  # it has ended: `ends_first` sees that
+            self._poll.register(os.pidfd_open(runner), select.POLLIN)
 
     def ends_first(self, child: subprocess.Popen[bytes] | None) -> bool:
         """Waits. Returns whether the child (if any) ended first: before the runner, and before any request."""
         descriptor = None
-        if child and hasattr(os, "pidfd_open"):
+        if child:
             descriptor = os.pidfd_open(child.pid)  # nobody has waited for the child, so its process id is not reused
             self._poll.register(descriptor, select.POLLIN)
         try:
             while not self._stop:
                 if child and child.poll() is not None:
                     return True
-                if os.getppid() != self._runner:  # for systems without pidfd, and if it died before pidfd_open
+                if os.getppid() != self._runner:  # it died before pidfd_open
                     break
-                # None: a descriptor becomes ready when the child ends, or there is no child.
-                timeout = None if descriptor is not None or (child is None and LINUX) else _POLL_SECONDS
-                for ready, _ in self._poll.poll(timeout and timeout * 1000):
+                for ready, _ in self._poll.poll():
                     # 0 is standard input, on which the runner sends requests; any other one than `restart` stops
                     if ready == 0 and os.read(0, len(RESTART)) == RESTART:
                         self._restart = True
@@ -372,8 +366,8 @@ def main() -> None:
         with suppress(BrokenPipeError):  # the runner is gone
             os.write(1, json.dumps(message).encode() + b"\n")
 
-    if LINUX:  # this process becomes the parent of its children's orphans, so that `Spawner.end` can end them
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # This process becomes the parent of its children's orphans, so that `Spawner.end` can end them.
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         Keeper(spec, RunnerWatch(spec.runner, bool(more)), tell).run()
     except SetupError as error:

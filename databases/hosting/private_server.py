@@ -3,8 +3,8 @@
 The environment variable KEYBENCH_<ENGINE>_BIN (KEYBENCH_POSTGRESQL_BIN, KEYBENCH_MARIADB_BIN, KEYBENCH_MYSQL_BIN) names
 the folder of a server's programs. `scripts/versions.sh` unpacks versions into build/versions of a checkout.
 
-Windows has no keeper and no private servers. There, `stop` or a normal exit removes a private folder. The Windows
-branch has never been run.
+Linux alone has the keeper and private servers. Elsewhere, which has never been run, `stop`, a normal exit, or the next
+command (not on Windows) removes a private folder.
 """
 
 import atexit
@@ -12,14 +12,12 @@ import json
 import os
 import re
 import select
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -28,7 +26,7 @@ import keybench
 from keybench.databases.contract.roles import Address, Provision
 from keybench.databases.hosting import folder_keeper
 from keybench.errors import EnvironmentMissing, ServerError
-from keybench.locked_folder import PREFIX, base_directory
+from keybench.locked_folder import PREFIX, base_directory, locked_folder
 
 if sys.platform != "win32":
     import pwd
@@ -114,6 +112,7 @@ class PrivateFolder:
         self._spec = spec._replace(run_as=(run_as or server_user()) if spec.server and os.geteuid() == 0 else None)
         self._keeper: subprocess.Popen[bytes] | None = None
         self._state = _State()
+        self._without_keeper = ExitStack()  # holds the folder where there is no keeper
 
     @property
     def folder(self) -> Path:
@@ -139,8 +138,8 @@ class PrivateFolder:
         """
         base = base_directory()
         self._state = _State()
-        if sys.platform == "win32":
-            self._state.folder = Path(tempfile.mkdtemp(prefix=f"keybench-{self._spec.engine}-", dir=base))
+        if sys.platform != "linux":
+            self._state.folder = self._without_keeper.enter_context(locked_folder(base, self._spec.engine))
             self._state.started = True
             atexit.register(self.stop)
             return self
@@ -193,8 +192,7 @@ class PrivateFolder:
     def stop(self) -> None:
         """Stops the server, removes the folder, and waits until both are gone. A second call does nothing."""
         self._state.ended = True
-        if sys.platform == "win32" and self._state.folder:
-            shutil.rmtree(self._state.folder, ignore_errors=True)
+        self._without_keeper.close()
         if self._keeper is None:
             return
         process, self._keeper = self._keeper, None

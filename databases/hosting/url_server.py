@@ -22,8 +22,9 @@ NEXT_STEP = (
 
 
 def with_next_step(message: str) -> str:
-    """The server's message. If it says that the disk is full, the next step is added."""
-    return f"{message.rstrip('.')}. {NEXT_STEP}" if _DISK_FULL.search(message) else message
+    """The server's message. If it says that the disk is full, the next step is added, once."""
+    missing = _DISK_FULL.search(message) and NEXT_STEP not in message
+    return f"{message.rstrip('.')}. {NEXT_STEP}" if missing else message
 
 
 def unreachable(address: Address, title: str, place: str, reason: str, to_check: str) -> KeybenchError:

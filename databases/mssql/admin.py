@@ -11,7 +11,7 @@ from keybench.databases.core.coordination import TABLE, CoordinationTable, Diale
 from keybench.databases.core.owned_tables import drop_own
 from keybench.databases.core.probes import SizesProbe
 from keybench.databases.mssql import connection, ddl, probes
-from keybench.databases.mssql.connection import connect
+from keybench.databases.mssql.connection import WAY, connect
 from keybench.databases.mssql.ddl import SCHEMA
 from keybench.databases.mssql.owned import LISTED, VERSION
 from keybench.databases.mssql.probes import HOLDER
@@ -71,7 +71,7 @@ class MssqlAdmin(Admin):
             "mssql": str(number),
             "edition": str(edition),
             DESCRIBED: str(described).partition("\n")[0].strip(),
-            **self.connection.driver.versions(),
+            **self.connection.versions(),
         }
 
     def settings(self) -> Mapping[str, str]:
@@ -82,7 +82,7 @@ class MssqlAdmin(Admin):
         of_database = {name: str(value) for name, value in database_values.items()}
         of_tables = {name: value for name, value in self.options.items() if value}
         of_tables["row_versioning"] = versioning(database_values)
-        return {**of_database, **of_server, **files, **of_tables, "load_path": self.connection.driver.way}
+        return {**of_database, **of_server, **files, **of_tables, "load_path": WAY}
 
     def page_settings(self) -> Mapping[str, str]:
         """The options of the tables, and the row versioning that the database has."""

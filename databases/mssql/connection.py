@@ -39,48 +39,8 @@ _BOUND_TEXT = 4_000
 takes neither a UUID for a declared type nor a declared text of more than 8,000 characters."""
 
 
-class MssqlPython:
-    """mssql-python. It gets the parameters' types; otherwise it would inspect every value to choose one."""
-
-    module: Any
-    way = f"arrays of single-row inserts; rows with more than {_BOUND_TEXT:,} characters one a call"
-    """How it sends rows, for the results."""
-
-    def __init__(self) -> None:
-        self.module = importlib.import_module("mssql_python")
-        self.module.pooling(enabled=False)  # a pooled connection would keep using a database that has to be dropped
-        if sys.platform == "linux" and not _loads(_LTDL) and self.module.native_provider != _WITHOUT_LIBRARIES:
-            self.module.native_provider = _WITHOUT_LIBRARIES
-
-    def connect(self, text: str) -> Any:
-        """A DB-API connection in autocommit; `text` is the connection string."""
-        return self.module.connect(text, autocommit=True, timeout=LOGIN_SECONDS)
-
-    def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:
-        """Executes the statement once a row, in order, in one call. Each call forgets the sizes."""
-        if all(size <= _BOUND_TEXT for _, size in sizes):
-            cursor.setinputsizes([(getattr(self.module, f"SQL_{kind}"), size, 0) for kind, size in sizes])
-        cursor.executemany(statement, rows)
-
-    def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
-        """Loads the rows as one batch by bulk copy, over a connection of its own; the rows that the driver sent.
-
-        The driver's default timeout is 30 s."""
-        core: Any = importlib.import_module("mssql_py_core")  # the client, whose errors are not mssql-python's
-        try:
-            result = cursor.bulkcopy(table, rows, batch_size=0, timeout=0, column_mappings=list(columns))
-        except core.Error as error:
-            raise RuntimeError(str(error)) from None
-        except BaseException as error:
-            if type(error).__name__ != "PanicException":  # a panic of Rust code, which is no Exception
-                raise
-            raise RuntimeError(f"{_BROKEN_BULK} ({error}).") from None
-        return int(result["rows_copied"])
-
-    def versions(self) -> dict[str, str]:
-        """Versions of the software between keybench and the server."""
-        packages = {name: version(name) for name in ("mssql-python", "mssql-python-odbc")}
-        return {**packages, "odbc_provider": str(self.module.native_provider)}
+WAY = f"arrays of single-row inserts; rows with more than {_BOUND_TEXT:,} characters one a call"
+"""How rows are sent, for the results."""
 
 
 def installed() -> bool:
@@ -95,11 +55,15 @@ def missing() -> str:
     return "SQL Server needs a driver: pip install 'keybench[mssql]' (mssql-python, with Microsoft's ODBC driver)."
 
 
-def load() -> MssqlPython:
-    """The driver; EnvironmentMissing if it is not installed."""
+def load() -> Any:
+    """The driver's module; EnvironmentMissing if it is not installed."""
     if why_not := missing():
         raise EnvironmentMissing(why_not)
-    return MssqlPython()
+    module: Any = importlib.import_module("mssql_python")
+    module.pooling(enabled=False)  # a pooled connection would keep using a database that has to be dropped
+    if sys.platform == "linux" and not _loads(_LTDL) and module.native_provider != _WITHOUT_LIBRARIES:
+        module.native_provider = _WITHOUT_LIBRARIES
+    return module
 
 
 def braced(value: str) -> str:
@@ -132,9 +96,15 @@ class MssqlConnection(DbApiConnection):
     full = ("filegroup is full", "is full due to", "not enough space on the disk", "no space left")
     when_full = "Make room on the server's disk (of a container: where Docker keeps its files), or use fewer --rows."
 
-    def __init__(self, raw: Any, driver: MssqlPython) -> None:
-        super().__init__(raw, driver.module.Error, RuntimeError)
-        self.driver = driver
+    def __init__(self, raw: Any, module: Any) -> None:
+        """`module` is the driver's."""
+        super().__init__(raw, module.Error, RuntimeError)
+        self._module = module
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the software between keybench and the server."""
+        packages = {name: version(name) for name in ("mssql-python", "mssql-python-odbc")}
+        return {**packages, "odbc_provider": str(self._module.native_provider)}
 
     def limit(self, seconds: float) -> None:
         """Lets no statement of a cursor that is opened from now on wait longer."""
@@ -155,14 +125,28 @@ class MssqlConnection(DbApiConnection):
             return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
 
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:
-        """Executes the statement once a row, in order."""
+        """Executes the statement once a row, in order, in one call. The driver gets the types of the parameters, else
+        it would inspect every value; each call forgets them."""
         with self.errors():
-            self.driver.insert(cursor, statement, rows, sizes)
+            if all(size <= _BOUND_TEXT for _, size in sizes):
+                cursor.setinputsizes([(getattr(self._module, f"SQL_{kind}"), size, 0) for kind, size in sizes])
+            cursor.executemany(statement, rows)
 
     def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
-        """Loads the rows by bulk copy, all or none, outside this connection's transaction; the rows sent."""
+        """Loads the rows as one batch by bulk copy, all or none, over a connection of its own; the rows sent.
+
+        The driver's default timeout is 30 s."""
+        core: Any = importlib.import_module("mssql_py_core")  # the client, whose errors are not mssql-python's
         with self.errors():
-            return self.driver.copy(cursor, table, columns, rows)
+            try:
+                result = cursor.bulkcopy(table, rows, batch_size=0, timeout=0, column_mappings=list(columns))
+            except core.Error as error:
+                raise RuntimeError(str(error)) from None
+            except BaseException as error:
+                if type(error).__name__ != "PanicException":  # a panic of Rust code, which is no Exception
+                    raise
+                raise RuntimeError(f"{_BROKEN_BULK} ({error}).") from None
+        return int(result["rows_copied"])
 
     def begin(self) -> None:
         """From here on statements belong to a transaction, until `commit` or `rollback` begins the next."""
@@ -210,16 +194,16 @@ def connect(address: Address, database: str = "") -> MssqlConnection:
 
     EnvironmentMissing where the driver is missing or a URL's server cannot be reached, else ServerError.
     """
-    driver = load()
+    module = load()
     text = connection_string(address, database or address.parameters.get("database", "master"))
     reason = ""
     try:
-        raw = driver.connect(text)
-    except (driver.module.Error, RuntimeError) as error:
+        raw = module.connect(text, autocommit=True, timeout=LOGIN_SECONDS)
+    except (module.Error, RuntimeError) as error:
         reason = MssqlConnection.error_text(error)
     if reason:  # outside the handler, so that no error in the chain shows the connection string
         raise _unreachable(address, reason)
-    connection = MssqlConnection(raw, driver)
+    connection = MssqlConnection(raw, module)
     try:
         connection.run(SESSION)
     except BaseException:

@@ -10,13 +10,13 @@ from typing import Any, Final
 import pymysql
 from pymysql.protocol import OKPacketWrapper
 
-from keybench.databases.contract.roles import Aborted, Address, DeadlockVictim
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.dbapi import ANSWER_SECONDS, DbApiConnection
 from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.url_server import UrlForm, unreachable, with_next_step
 from keybench.databases.mysql.ddl import SCHEMA
 from keybench.databases.mysql.flavour import MARIADB, Flavour, flavour_named, flavour_of, require
-from keybench.errors import ServerError, UsageError
+from keybench.errors import Aborted, DeadlockVictim, ServerError, UsageError
 
 CONNECT_SECONDS = 5
 

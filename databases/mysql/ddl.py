@@ -75,9 +75,10 @@ def index_name(table: Table) -> str:
 def create(table: Table) -> str:
     """The statement that creates the table, without its parent. By date, the primary key is the moment of creation and
     then the key, because two rows may have the same moment."""
-    payload = f", payload varchar({table.payload}) CHARACTER SET ascii COLLATE ascii_bin NOT NULL"
+    payload = f", payload varchar({max(table.payload, table.longest)}) CHARACTER SET ascii COLLATE ascii_bin NOT NULL"
     by_server = f" {table.server_keys.declaration}" if table.server_keys else ""
     columns = f"`key` {sql_type(table.column)} NOT NULL{by_server}{payload if table.payload else ''}"
+    columns += ", status int NOT NULL DEFAULT 0" if table.status else ""
     option = f" COMMENT 'MERGE_THRESHOLD={merge}'" if (merge := table.settings.get("merge_threshold")) else ""
     if table.key == "clustered":
         columns += f", PRIMARY KEY (`key`){option}"
@@ -88,6 +89,7 @@ def create(table: Table) -> str:
         unique = "" if table.key == "fk" else "UNIQUE "
         columns = f"row_id bigint NOT NULL AUTO_INCREMENT, {columns}, PRIMARY KEY (row_id){option}"
         columns += f", {unique}KEY `key` (`key`){option}"
+    columns += ", KEY status (status)" if table.status else ""
     return f"CREATE TABLE {name(table)} ({columns}) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = '{COMMENT}'"
 
 

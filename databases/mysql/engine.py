@@ -77,6 +77,7 @@ class MySqlEngine(ServerEngine):
             secondary_holds_key=True,
             isolations=("read-committed", "repeatable-read", "serializable"),
             rebuilds=True,
+            updates=True,
             settable=settings.SETTABLE,
             absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
             flavour=flavour,

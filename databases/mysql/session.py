@@ -176,6 +176,25 @@ class MySqlSession(Session):
                 b"DELETE FROM %s WHERE `key` IN (%s)" % (ddl.name(self._table).encode(), listed)
             )
 
+    def update(self, keys: Sequence[object], texts: Sequence[str]) -> int:
+        """Updates rows one by one."""
+        table = ddl.name(self._table).encode()
+        values = [b"payload = '%s'" % text.encode() for text in texts] or [b"status = status + 1"] * len(keys)
+
+        def each() -> int:
+            statements = (
+                b"UPDATE %s SET %s WHERE `key` = %s" % (table, *one) for one in zip(values, keys, strict=True)
+            )
+            return sum(map(self._connection.run, statements))
+
+        with connection.server_errors(self._title):
+            return self._whole(each)
+
+    def first(self, rows: int) -> int:
+        """Reads the first rows."""
+        by = b"SELECT %s FROM %s FORCE INDEX (`" + ddl.index_name(self._table).encode() + b"`) ORDER BY `key` LIMIT %s"
+        return self._select(by, b"%d" % rows)
+
     def close(self) -> None:
         """Closes the connection; harmless where the server has ended it."""
         if self._connection.open:

@@ -175,6 +175,17 @@ class PostgresAdmin(AdminConnection, Admin):
         """
         self.rows(f"VACUUM (INDEX_CLEANUP ON) {ddl.name(table)}")
 
+    def updates(self, table: Table) -> tuple[int, int] | None:
+        """By the table's statistics, which sessions bring up to date when they end; before version 15, they do so at
+        moments that nobody knows."""
+        if self.version < ddl.STATISTICS_ON_DEMAND:
+            return None
+        statement = (
+            "SELECT pg_stat_get_tuples_updated(oid), pg_stat_get_tuples_hot_updated(oid) FROM to_regclass(%s) oid"
+        )
+        ((updated, hot),) = self.rows(statement, ddl.name(table))
+        return int(updated), int(hot)
+
     def rebuild(self, table: Table, fill: int) -> None:
         """REINDEX, after setting the index's fillfactor."""
         index = self.value("SELECT %s::oid::regclass::text", self.index_oid(table))

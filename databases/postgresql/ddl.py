@@ -74,14 +74,18 @@ def create(table: Table) -> tuple[str, ...]:
     would hide the effect of the order of arrival, and it depends on when a page becomes full.
     """
     payload = ", payload text NOT NULL" if table.payload else ""
+    status = ", status integer NOT NULL DEFAULT 0" if table.status else ""
     default = f" {table.server_keys.declaration}" if table.server_keys else ""
     created = "created bigint NOT NULL, " if table.by_date else ""
     filled = f"fillfactor = {fill}" if (fill := table.settings.get("fillfactor")) else ""
     constraint = "NOT NULL" if table.key == "fk" else f"PRIMARY KEY{f' WITH ({filled})' if filled else ''}"
+    heap = f"fillfactor = {heap_fill}, " if (heap_fill := table.settings.get("heap_fillfactor")) else ""
     statements = [
-        f"CREATE TABLE {name(table)} ({created}key {table.column.sql_type} {constraint}{default}{payload}) "
-        "WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false)" + marked(name(table))
+        f"CREATE TABLE {name(table)} ({created}key {table.column.sql_type} {constraint}{default}{payload}{status}) "
+        f"WITH ({heap}autovacuum_enabled = false, toast.autovacuum_enabled = false)" + marked(name(table))
     ]
+    if table.status:
+        statements.append(f'CREATE INDEX "{table.name}_status" ON {name(table)} (status)')
     if table.by_date:
         statements.append(f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)')
     if table.key == "fk":

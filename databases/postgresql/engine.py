@@ -70,6 +70,7 @@ ENGINE = PostgreSQL(
     versions={str(major): major * 10_000 for major in range(13, 19)},
     isolations=("read-committed", "repeatable-read", "serializable"),
     rebuilds=True,
+    updates=True,
     default_fill=90,
     settable=settings.SETTABLE,
     absent={Metric.SPLIT_COUNTER: "PostgreSQL counts no page splits: keybench reads them, by kind, from its log."},

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 import numpy as np
 from psycopg import pq
 
-from keybench.databases.contract.roles import Aborted, Address, DeadlockVictim, Session
+from keybench.databases.contract.roles import Address, Session
 from keybench.databases.core.dbapi import cut
 from keybench.databases.core.exchange import AVAILABLE, Exchange, UnusualAnswer
 from keybench.databases.core.packing import FamilyBatch, beside, texts
 from keybench.databases.hosting.url_server import with_next_step
 from keybench.databases.postgresql import connection, ddl, wire
 from keybench.databases.postgresql.wire import CopyBatch, key_text, moment_text, pack
-from keybench.errors import ServerError
+from keybench.errors import Aborted, DeadlockVictim, ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
@@ -188,6 +188,19 @@ class PostgresSession(Session):
         head = np.array([1, 0, self._key_type, len(rows), 1], ">i4").tobytes()
         return self._run(b"delete", [head + array.tobytes()]).command_tuples or 0
 
+    def update(self, keys: Sequence[object], texts: Sequence[str]) -> int:
+        """Updates rows one by one."""
+        self._command(b"BEGIN")
+        statement = b"update" if texts else b"raise"
+        values = [[text.encode(), key] for text, key in zip(texts, keys, strict=True)] if texts else [[k] for k in keys]
+        done = sum(self._run(statement, row).command_tuples or 0 for row in values)
+        self._command(b"COMMIT")
+        return done
+
+    def first(self, rows: int) -> int:
+        """Reads the first rows."""
+        return self._run(b"first", [rows.to_bytes(8)]).ntuples
+
     def close(self) -> None:
         """Closes the connection."""
         self._raw.finish()
@@ -203,13 +216,20 @@ class PostgresSession(Session):
     def _prepare_statements(self) -> None:
         """Prepares statements, after ANALYZE. Autovacuum, which is off, would have analysed the table before reads."""
         name, columns = ddl.name(self._table), ddl.columns(self._table)
+        statements = [
+            (b"find", f"SELECT {columns} FROM {name} WHERE key = $1"),  # noqa: S608  # our own names
+            (b"between", f"SELECT {columns} FROM {name} WHERE key BETWEEN $1 AND $2"),  # noqa: S608
+            (b"first", f"SELECT {columns} FROM {name} ORDER BY key LIMIT $1"),  # noqa: S608
+            (b"delete", f"DELETE FROM {name} WHERE key = ANY($1)"),  # noqa: S608
+        ]
+        if self._table.payload:
+            statements.append((b"update", f"UPDATE {name} SET payload = $1 WHERE key = $2"))  # noqa: S608
+        if self._table.status:
+            statements.append((b"raise", f"UPDATE {name} SET status = status + 1 WHERE key = $1"))  # noqa: S608
+        self._command(b"SET enable_sort = off")  # so that `first` reads the index, and does not sort the table
         with connection.server_errors():
             self._expect(self._raw.exec_(f"ANALYZE {name}".encode()), pq.ExecStatus.COMMAND_OK)
-            for statement, text in (
-                (b"find", f"SELECT {columns} FROM {name} WHERE key = $1"),  # noqa: S608  # our own names
-                (b"between", f"SELECT {columns} FROM {name} WHERE key BETWEEN $1 AND $2"),  # noqa: S608
-                (b"delete", f"DELETE FROM {name} WHERE key = ANY($1)"),  # noqa: S608
-            ):
+            for statement, text in statements:
                 self._expect(self._raw.prepare(statement, text.encode()), pq.ExecStatus.COMMAND_OK)
         self._prepared = True
 

@@ -69,6 +69,13 @@ SETTABLE = (
         "table",
         numbers=range(10, 101),
     ),
+    Setting(
+        "heap_fillfactor",
+        "per cent to which inserts fill the pages of the table; the rest is for new versions of its rows",
+        "100",
+        "table",
+        numbers=range(10, 101),
+    ),
     checkpoint("max_wal_size", "4096M", 32),
 )
 BLOCK_SIZE, ACCESS_METHOD = "block_size", "default_table_access_method"
@@ -99,4 +106,4 @@ def model_parameters(table: Table) -> dict[str, int]:
             "the page model of PostgreSQL knows the table access method heap only, and this server has "
             f"{ACCESS_METHOD} = {method}."
         )
-    return {"fillfactor": int(settings["fillfactor"])} if "fillfactor" in settings else {}
+    return {name: int(settings[name]) for name in ("fillfactor", "heap_fillfactor") if name in settings}

@@ -54,12 +54,15 @@ class Statements:
     @property
     def trees(self) -> tuple[str, ...]:
         """Names of the table's b-trees."""
-        return (self.table.name,) if self.table.key == "clustered" else (self.table.name, f"{self.table.name}_key")
+        names = [self.table.name]
+        names += [f"{self.table.name}_key"] if self.table.key != "clustered" else []
+        return (*names, f"{self.table.name}_status") if self.table.status else tuple(names)
 
     def create(self) -> tuple[str, ...]:
         """The statements that create the table, without its parent."""
         primary = " PRIMARY KEY" if self.table.key == "clustered" else ""
         payload = ", payload TEXT NOT NULL" if self.table.payload else ""
+        payload += ", status INTEGER NOT NULL DEFAULT 0" if self.table.status else ""
         ending = " WITHOUT ROWID" if self.table.by_date or (primary and not is_rowid(self.table)) else ""
         created = "created INTEGER NOT NULL, " if self.table.by_date else ""
         primary_of_both = ", PRIMARY KEY (created, key)" if self.table.by_date else ""
@@ -67,15 +70,20 @@ class Statements:
         table = f'CREATE TABLE "{self.table.name}" ({columns}){ending}'
         unique = "" if self.table.key == "fk" else "UNIQUE "
         index = f'CREATE {unique}INDEX "{self.table.name}_key" ON "{self.table.name}" (key)'
-        return (table,) if primary else (table, index)
+        status = f'CREATE INDEX "{self.table.name}_status" ON "{self.table.name}" (status)'
+        return (table,) + (() if primary else (index,)) + ((status,) if self.table.status else ())
 
     @property
     def insert(self) -> str:
         """The INSERT of one row: created (only by date), key (unless SQLite makes it), payload (if there is one)."""
         if self.table.server_keys:
             return f'INSERT INTO "{self.table.name}" (payload) VALUES (?)'  # noqa: S608
-        marks = ["?"] * (self.table.by_date + 1 + bool(self.table.payload))
+        marks = ["?"] * (self.table.by_date + 1 + bool(self.table.payload)) + ["0"] * self.table.status
         return f'INSERT INTO "{self.table.name}" VALUES ({", ".join(marks)})'  # noqa: S608
+
+    def update(self, change: str) -> str:
+        """The statement that updates the row of a key."""
+        return f'UPDATE "{self.table.name}" SET {change} WHERE key = ?'  # noqa: S608
 
     def where(self, verb: Literal["SELECT *", "DELETE"], condition: str) -> str:
         """The statement that reads or deletes the rows whose keys meet a condition, such as `= ?`."""

@@ -109,6 +109,7 @@ ENGINE = Sqlite(
     secondary_holds_key=True,
     settable=SETTABLE,
     rebuilds=True,
+    updates=True,
     fills=records.FILLS,
     absent={
         Metric.APPENDS: _NO_SPLITS,

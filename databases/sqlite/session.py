@@ -74,6 +74,16 @@ class SqliteSession(Session):
         """Deletes the rows of these keys in one transaction. Returns the number of rows deleted."""
         return self._transaction((self._sql.where("DELETE", "= ?"), zip(keys)))
 
+    def update(self, keys: Sequence[object], texts: Sequence[str]) -> int:
+        """Updates rows one by one."""
+        if texts:
+            return self._transaction((self._sql.update("payload = ?"), zip(texts, keys, strict=True)))
+        return self._transaction((self._sql.update("status = status + 1"), zip(keys)))
+
+    def first(self, rows: int) -> int:
+        """Reads the first rows."""
+        return self._read(self._sql.where("SELECT *", "IS NOT NULL ORDER BY key LIMIT ?"), (rows,))
+
     def close(self) -> None:
         """Closes the connection and writes its counters to a file, for the probe in another process."""
         if self._closed:

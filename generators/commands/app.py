@@ -53,7 +53,7 @@ def make(
 
       keybench list make rt-comb-sql -n 5
     """
-    from keybench.generators.commands.make import print_keys
+    from keybench.generators.commands.list import print_keys
 
     print_keys(name, number)
 

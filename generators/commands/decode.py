@@ -18,7 +18,7 @@ from rich.text import Text
 
 from keybench.cli import console, print_json
 from keybench.errors import UsageError, unknown_name
-from keybench.generators.commands.make import key_text
+from keybench.generators.commands.list import key_text
 from keybench.generators.commands.odds import EARLIEST, STRONG, Fit, alike_chances, earliest, fit, rank, same_bits
 from keybench.generators.core.clock import SystemClock, iso_text
 from keybench.generators.core.layout import Decoded, Layout, NothingToRead, layout, layouts

@@ -1,21 +1,97 @@
-"""`keybench list layouts`: the layouts to choose from, and in which columns each ascends; or one layout in full."""
+"""`keybench list layouts`: the layouts to choose from, and in which columns each ascends; or one layout in full. And
+`keybench list make`: keys, one a line.
 
+A layout declares the one order that it was made for. It ascends in others too, if they compare the same bytes first:
+HotGuid's seconds come first in two more of them. The tests make keys of every layout and look.
+"""
+
+import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Literal
 
 from rich.text import Text
 
 from keybench.cli import console, print_json
 from keybench.errors import unknown_name
-from keybench.generators.commands.columns import BY_NAME, ORDERS, Ascends, Within, ascents
-from keybench.generators.commands.make import key_text
 from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, TICKS_PER_SECOND, SystemClock, iso_text
 from keybench.generators.core.description import Ascent, Description, Uniqueness
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Layout, layout, layouts
 from keybench.generators.core.process import Process
-from keybench.model.keys import Kind
+from keybench.generators.core.single import Key, objects
+from keybench.model.byteorder import accepts_all, ascend_alike
+from keybench.model.keys import Keys, Kind, Order
+
+ORDERS: Final[Mapping[Order, tuple[str, str, str]]] = {
+    "rfc": ("uuid,", "text", "PostgreSQL uuid; CHAR(36), BINARY(16), RAW(16) and BLOB with the bytes of the text"),
+    "net": (".NET", "bytes", "RAW(16), BINARY(16) and BLOB with the bytes that .NET's clients bind"),
+    "mssql": ("SQL", "Server", "SQL Server uniqueidentifier; binary16-mssql"),
+    "mysql-swap": ("MySQL", "swap", "MySQL BINARY(16) filled by UUID_TO_BIN(u, 1)"),
+    "mariadb": ("Maria", "uuid", "MariaDB uuid"),
+}
+"""The heading of each order in the list, in two lines, and the columns that sort by it."""
+
+BY_NAME: Final[Mapping[str, Order]] = {
+    "postgresql": "rfc",
+    "mysql": "rfc",
+    "sqlite": "rfc",
+    "text": "rfc",
+    "oracle": "net",
+    **{order: order for order in ORDERS},
+}
+"""The order of a column by the name that people use."""
+
+Within = Literal["strictly", "by time", "no", "refused"]
+"""`strictly`: each key is above the one before; `by time`: the keys of each time quantum are above those of the one
+before; `no`: neither; `refused`: the column refuses some of the keys."""
+
+_WITHIN: Final[Mapping[Ascent, Within]] = {
+    "always": "strictly",
+    "forward": "strictly",
+    "by time": "by time",
+    "by block": "by time",
+    "no": "no",
+}
+
+
+@dataclass(frozen=True)
+class Ascends:
+    """How keys ascend in one order: those of one process, and whether those of several processes ascend together."""
+
+    within: Within
+    across: bool
+
+
+@cache
+def ascents(layout: Layout) -> Mapping[Order, Ascends]:
+    """How keys ascend in each order, for GUIDs; for other kinds in `rfc` alone.
+
+    MariaDB's `uuid` counts as refusing keys unless the fixed bits rule out all that it refuses.
+    """
+    return {order: _ascends(layout, order) for order in ORDERS if layout.kind == "uuid" or order == "rfc"}
+
+
+def _ascends(layout: Layout, order: Order) -> Ascends:
+    """How keys of one layout ascend in one order, from what the layout declares."""
+    description = layout.description
+    if layout.kind == "uuid" and not accepts_all(*description.fixed(), order):
+        return Ascends("refused", False)
+    if layout.order == "none" or not _alike(layout, order, description.steady + description.process):
+        return Ascends("no", False)
+    return Ascends(_WITHIN[description.within], description.across != "no" and _alike(layout, order, ""))
+
+
+def _alike(layout: Layout, order: Order, steady: str) -> bool:
+    """Whether keys whose parts with letters in `steady` are equal ascend in `order` as in the layout's own order."""
+    if layout.kind != "uuid":
+        return True
+    description = layout.description
+    bits, random = description.fixed(), description.where(description.random)
+    return ascend_alike(layout.order, order, bits, random, description.where(steady))
+
 
 _CELL: Final = 7  # characters of a column of the list that shows one byte order
 _SYMBOLS: Final[Mapping[Within, str]] = {"strictly": "●", "by time": "◐", "no": "·", "refused": "✗"}
@@ -255,3 +331,23 @@ def duration(ticks: int) -> str:
         if ticks >= unit:
             return f"{ticks / unit:,.3g} {name}" if ticks < 1000 * unit else f"{ticks / unit:,.0f} {name}"
     return f"{ticks * 100} ns"
+
+
+_CHUNK: Final = 16_384  # keys that are made before they are printed
+
+
+def print_keys(name: str, number: int) -> None:
+    """Prints `number` keys of a layout, by this process and the system's clock; UsageError for an unknown name."""
+    stream = layout(name).stream(Process.current(), SystemClock(), AesEntropy.system())
+    for start in range(0, number, _CHUNK):
+        sys.stdout.writelines(f"{_text(key)}\n" for key in objects(stream.take(min(_CHUNK, number - start))))
+
+
+def key_text(keys: Keys) -> str:
+    """The only key as text: a GUID, a number, hexadecimal digits, or itself."""
+    (key,) = objects(keys)
+    return _text(key)
+
+
+def _text(key: Key) -> str:
+    return key.hex() if isinstance(key, bytes) else str(key)

@@ -6,20 +6,21 @@ group `keybench.layouts`: they name the package `generators`, and modules of oth
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import ClassVar, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.errors import UsageError, unknown_name
+from keybench.errors import UsageError, shortened, unknown_name
 from keybench.generators.core.clock import Clock
 from keybench.generators.core.description import Description
 from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.key_file import keys_of_file
 from keybench.generators.core.process import Process
 from keybench.model import byteorder
 from keybench.model.byteorder import FixedBits
@@ -181,17 +182,7 @@ def layout(name: str) -> Layout:
     try:
         return layouts()[name]
     except KeyError:
-        refuse_former_name(name)
         raise unknown_name("layout", name, {known.name for known in layouts().values()}) from None
-
-
-def refuse_former_name(name: str) -> None:
-    """UsageError for a name of MassTransit's NewId that people take for SQL Server's NEWID()."""
-    if f"masstransit-{name}" in layouts():
-        raise UsageError(
-            f"layout {name}: MassTransit's NewId is called masstransit-{name} now, and SQL Server's NEWID() is "
-            "server-newid: name one of them."
-        )
 
 
 FILE: Final = "file:"
@@ -242,3 +233,55 @@ def _layout_of_file(name: str) -> KeysOfFile:
     return KeysOfFile(
         name, "keys of a file, in its order", "a file", order="none", kind=keys.kind, keys=keys, description=about
     )
+
+
+_FORMS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
+    ("int", re.compile(r"-?[0-9]{1,19}")),
+    ("uuid", re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)),
+    ("bytes", re.compile(r"(?:[0-9a-f]{2}){4,}", re.IGNORECASE)),
+    ("text", re.compile(r"[!-~]{1,255}")),
+)
+"""What a line of each kind looks like. The first that the first line has is that of all lines."""
+_WORDS: Final = {"int": "an integer", "uuid": "a UUID", "bytes": "bytes in hexadecimal", "text": "text in ASCII"}
+
+
+@cache
+def keys_of_file(path: str) -> Keys:
+    """The keys in a file, one a line, in the order in which their rows arrive. UsageError, with the number of the line,
+    for an empty line, a key of another form or width than the first, an integer of more than 64 bits, and a key that an
+    earlier line has."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:  # ValueError: no text
+        raise UsageError(f"--keys {path} cannot be read ({error}): give a file of text with one key a line.") from None
+    if not lines:
+        raise UsageError(f"--keys {path} is empty: give a file with one key a line.")
+    kind, form = next((one for one in _FORMS if one[1].fullmatch(lines[0])), _FORMS[-1])
+    wide = kind in ("bytes", "text")
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            raise _refused(path, number, "is empty: leave the line out")
+        if not form.fullmatch(line):
+            raise _refused(path, number, f"{shortened(line)} is not {_WORDS[kind]}, as keys of this file are")
+        if wide and len(line) != len(lines[0]):
+            raise _refused(path, number, f"has {len(line)} characters, and line 1 has {len(lines[0])}")
+        if kind == "int" and not -(1 << 63) <= int(line) < 1 << 63:
+            raise _refused(path, number, f"{line} has more than 64 bits")
+    keys = _keys(lines, kind)
+    _, first, back = np.unique(keys.data, axis=0, return_index=True, return_inverse=True)
+    if (repeats := np.flatnonzero(first[back.ravel()] != np.arange(len(lines)))).size:
+        at = int(repeats[0])
+        raise _refused(path, at + 1, f"repeats the key of line {first[back.ravel()[at]] + 1}")
+    return keys
+
+
+def _keys(lines: list[str], kind: Kind) -> Keys:
+    if kind == "int":
+        return Keys(np.array([int(line) for line in lines], np.int64), kind)
+    whole = "".join(lines)
+    data = whole.encode("ascii") if kind == "text" else bytes.fromhex(whole.replace("-", ""))
+    return Keys(np.frombuffer(data, np.uint8).reshape(len(lines), -1), kind)
+
+
+def _refused(path: str, number: int, why: str) -> UsageError:
+    return UsageError(f"--keys {path}, line {number}: {why}.")

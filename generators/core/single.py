@@ -1,4 +1,4 @@
-"""For programs that use a layout and measure nothing: `new("uuid-v7")`, `timestamp`, `extract_shard`, `for_database`.
+"""For programs that use a layout and measure nothing: `new("uuid-v7")`, `timestamp`, `extract_shard`.
 
 `new` is safe with threads (a process has one locked source for each layout), after a fork (a child starts new sources,
 with its own process id and entropy), and when the clock steps back: layouts that are unique by their time see the
@@ -8,7 +8,6 @@ The sources are the only global state of this package.
 """
 
 import os
-import re
 import sys
 import uuid
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.errors import UsageError, unknown_name
+from keybench.errors import UsageError
 from keybench.generators.core.clock import Clock, SystemClock, Ticks, as_datetime
 from keybench.generators.core.counters import running_maximum
 from keybench.generators.core.entropy import AesEntropy, Entropy
@@ -218,45 +217,3 @@ def _forget_sources() -> None:
 
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=_forget_sources)
-
-
-_JHTODD: Final = {
-    "mssql": "jhtodd-end",
-    "sqlserver": "jhtodd-end",
-    "mysql": "jhtodd-string",
-    "mariadb": "uuid-v7",
-    "postgresql": "jhtodd-string",
-    "postgres": "jhtodd-string",
-    "oracle": "jhtodd-binary",
-    "sqlite": "jhtodd-string",
-}
-"""The layout for each dialect: the milliseconds go where the database's usual column for GUIDs compares first.
-
-This is the rule of the article on jhtodd's SequentialGuid. SQL Server sorts by the end, MySQL and PostgreSQL as the
-text does, Oracle's RAW(16) by the bytes that .NET's clients bind, and so does SQLite with BinaryGUID=True in the URL.
-MariaDB's uuid refuses a quarter of jhtodd's GUIDs and sorts version 7 as text.
-"""
-
-_BINARY_GUID: Final = re.compile(r"[?&;,]\s*binaryguid\s*=\s*(true|yes|on|1)\s*(?=[&;,#]|$)", re.IGNORECASE)
-
-
-def for_database(database: str) -> Layout:
-    """The layout for a database: a URL (SQLAlchemy's or JDBC's, as text), or a dialect's name.
-
-    `for_database("postgresql+psycopg://me@db/shop").name` is `jhtodd-string`. Raises UsageError for an unknown dialect
-    and for what is no text; the message shows only the dialect, never the rest of the URL.
-    """
-    if not isinstance(database, str):
-        raise UsageError(
-            "name a database by a text: a URL, or a dialect. SQLAlchemy's engine has both: str(engine.url), and "
-            "engine.dialect.name."
-        )
-    text = database.strip()
-    dialect = re.split(r"[+:]", text.lower().removeprefix("jdbc:"), maxsplit=1)[0]
-    if not re.fullmatch(r"[a-z][a-z0-9_-]*", dialect):
-        raise UsageError(
-            "name a database by a dialect, such as postgresql, or by a URL, such as postgresql://me@db/shop."
-        )
-    if dialect not in _JHTODD:
-        raise unknown_name("dialect", dialect, _JHTODD)
-    return layout("jhtodd-binary" if dialect == "sqlite" and _BINARY_GUID.search(text) else _JHTODD[dialect])

@@ -198,7 +198,15 @@ class Metric(Declared):
         "Time a row to read a window of successive rows by a key range; only where key order is time order.",
     )
     PHASE_ROWS = "phase_rows", definition.phase(
-        "Rows of the phase", "rows", "neither", "Rows that it inserts or deletes.",
+        "Rows of the phase", "rows", "neither", "Rows that it inserts, deletes, updates or looks up.",
+    )
+    HOT_UPDATES = "hot_updates", definition.phase(
+        "HOT updates", "rows", "higher",
+        "Rows that the phase updated without a new entry in any index: the new version fitted the row's own page of "
+        "the table, and no indexed column changed.",
+    )
+    ENTRIES_ADDED = "entries_added", definition.phase(
+        "Index entries added", "entries", "lower", "Entries that the phase's updates added to the key's index.",
     )
     PHASE_SECONDS = "phase_seconds", definition.phase(
         "Time of the phase", "s", "lower", "Time of one phase of an index's life."

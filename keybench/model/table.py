@@ -69,6 +69,11 @@ class Table:
     """Settings of the engine that are known, by name: those that the user chose, and those that the server has."""
     lengths: PayloadLengths | None = None
     """How many characters each row has; None if all have `payload`."""
+    status: bool = False
+    """Whether rows have a third column, `status`: an integer of 4 bytes, which the server sets to 0 and which has an
+    index of its own, that is not unique."""
+    longest: int = 0
+    """How many characters updates may give the payload; 0 if none gives more than `payload`."""
     measures_rows: bool = False
     """Whether probes measure the index that holds the rows themselves instead of the key's index; only by date."""
 

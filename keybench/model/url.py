@@ -157,8 +157,10 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
             if is_url(text) or _may_be_url(text):
                 pieces = (piece.strip() for piece in text.split(","))
                 for url in (text, *(piece for piece in pieces if is_url(piece) or "@" in piece)):
-                    replacement, path = (shown(url), str(PurePath(url))) if is_url(url) else ("…", url)
-                    for spelled in (url, path):  # a path that was made of it has fewer slashes
+                    replacement = shown(url) if is_url(url) else "…"
+                    after = url.partition("://")[2]
+                    names = [url, after] if re.search(r"\?.*=", after) else [url]  # a file's name has no scheme
+                    for spelled in (form for name in names for form in (name, str(PurePath(name)))):  # fewer slashes
                         for spelling in (spelled, repr(spelled)[1:-1], _escaped(spelled)):
                             message = message.replace(spelling, replacement)
         # A path that was made of a URL is spelled otherwise, but the login in it is the same.

@@ -240,7 +240,7 @@ def _select_lower(
 
 
 @kernel
-def _divide(leaves: Leaves, slot: int, separator: int, time: int, kind: int, new: int) -> tuple[int, int]:
+def divide(leaves: Leaves, slot: int, separator: int, time: int, kind: int, new: int) -> tuple[int, int]:
     """Divides a leaf's range: a new page takes the part from `separator` on. The narrower part goes to the free slot
     `new`. Returns (slot of the left part, slot of the right part). `time`, `kind`: the row and the kind of split."""
     slots, births, kinds, state = leaves.slots, leaves.births, leaves.kinds, leaves.state
@@ -269,7 +269,7 @@ def _divide(leaves: Leaves, slot: int, separator: int, time: int, kind: int, new
 
 
 @kernel
-def _fill(leaves: Leaves, sizes: NDArray[np.uint16], slot: int, begin: int, end: int, rank: int) -> None:
+def fill(leaves: Leaves, sizes: NDArray[np.uint16], slot: int, begin: int, end: int, rank: int) -> None:
     """Gives a leaf the entries of `scratch` from `begin` to `end`. If the new entry `rank` is among them, it goes
     behind the others: the last entry of a page is the last one inserted."""
     slots, content, scratch = leaves.slots, leaves.content, leaves.scratch
@@ -301,9 +301,9 @@ def split(
     keep, settled = _select_lower(leaves, rules, sizes, slot, rank, is_highest, kind), leaves.slots[slot, SETTLED]
     if kind == APPEND and rules.after_latest and keep < items - 1:
         kind = EDGE  # entries move, which the server's log tells apart from an append
-    left, right = _divide(leaves, slot, leaves.scratch[keep], time, kind, new)
-    _fill(leaves, sizes, left, 0, keep, rank)
-    _fill(leaves, sizes, right, keep, items, rank)
+    left, right = divide(leaves, slot, leaves.scratch[keep], time, kind, new)
+    fill(leaves, sizes, left, 0, keep, rank)
+    fill(leaves, sizes, right, keep, items, rank)
     if is_highest and keep == items - 1:
         leaves.slots[left, SETTLED] = settled  # no entry left the page, so that its latest one is known as before
 

@@ -121,6 +121,11 @@ class LevelMemory:
             start += 0 if len(times) else done  # times count from `start` whatever is done
             self._grow()
 
+    def make_room(self) -> None:
+        """Makes sure that a slot is free."""
+        if self.leaves.state[USED_SLOTS] == len(self.leaves.slots):
+            self._grow()
+
     def insert_from(self, row: int, ranks: NDArray[np.int64], sizes: NDArray[np.uint16]) -> None:
         """Inserts the ranks from ranks[row] on; ranks[i] arrives as row i. `sizes`: as of `insert`. Many rows at a time
         are sorted by groups of leaves beforehand. The rows of one group follow one another in their order of arrival,

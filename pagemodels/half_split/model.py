@@ -108,8 +108,12 @@ class SplitState:
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
         self._mark_as_present(ranks)
+        self._insert_by(lambda: self._levels[0].insert_from(0, ranks, self._sizes))
+
+    def _insert_by(self, put: Callable[[], None]) -> None:
+        """Lets `put` add entries to the leaves, and then makes branch pages and numbers of the new ones."""
         before = int(self._levels[0].leaves.state[USED_SLOTS])
-        self._levels[0].insert_from(0, ranks, self._sizes)
+        put()
         if int(self._levels[0].leaves.state[USED_SLOTS]) > before:
             self._make_branches()
             self._number_new_pages()
@@ -278,8 +282,8 @@ class SplitModel:
     build: SortedBuild
     deletion: PageDeletion | None = None
     """None for an engine that cleans nothing up by itself."""
-    kind: type[SplitState] = SplitState
-    """The class of the index with a past."""
+    kind: Callable[..., SplitState] = SplitState
+    """What makes the index with a past, from the model, the number of keys and, if they differ, the entries' sizes."""
     fragmentation: Literal["back links", "not adjacent"] = "back links"
     """The engine's own definition, as a share of the leaf pages."""
     root_before_leaf: bool = False

@@ -31,13 +31,13 @@ from keybench.pagemodels.half_split.build import PageDeletion, SortedBuild
 from keybench.pagemodels.postgresql.cost import CostModel, RowLog
 from keybench.pagemodels.postgresql.page_deletion import delete_empty, needs_visit
 from keybench.pagemodels.postgresql.records import (
-    HEAP_OVERHEAD,
     LINE_POINTER,
     PAGE_BYTES,
     entry_bytes,
     heap_row_bytes,
 )
 from keybench.pagemodels.postgresql.split_point import HEAP_TID, SPACE, Items
+from keybench.pagemodels.postgresql.state import Heap, NbtreeState
 
 BRANCH_FILLFACTOR = 70
 FILLFACTORS = range(10, 101)
@@ -73,15 +73,18 @@ def _require_fillfactor(fill: int) -> None:
 
 _FIRST_OF_BRANCH = 8 + LINE_POINTER
 """Bytes of the first entry of a branch page, which keeps no key."""
+_TOASTED_FROM = 2000
+"""Bytes of a row from which on parts of it may be compressed, or lie elsewhere (heaptoast.h: a quarter of a page)."""
 _COMPRESSED_FROM = 507
 """Minimum bytes of a key that may be compressed: above a sixteenth of a page with its length."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What can be set: the index's fill factor, which keybench's own tables leave at the default."""
+    """What can be set: the fill factors of the index and of the table, which keybench leaves at their defaults."""
 
     fillfactor: int = 90
+    heap_fillfactor: int = 100
 
     def __post_init__(self) -> None:
         _require_fillfactor(self.fillfactor)
@@ -107,8 +110,13 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
     branch = Items(item=item, first=_FIRST_OF_BRANCH, reserve=0)
     fillfactor = parameters.fillfactor
     is_foreign = table.key == "fk"
+    heap = Heap(
+        heap_row_bytes(column, table.payload, dated=table.by_date, status=table.status), parameters.heap_fillfactor
+    )
+    of_one_length = heap if heap.row < _TOASTED_FROM and not table.lengths else Heap(0)
     model = CostModel(
-        table_rows=(PAGE_BYTES - HEAP_OVERHEAD) // heap_row_bytes(column, table.payload, dated=table.by_date),
+        table_rows=max(1, heap.rows),
+        kind=partial(NbtreeState, entry=item, fillfactor=fillfactor, heap=of_one_length),
         row_log=RowLog.of(column, table.payload, dated=table.by_date),
         build=_sorted_build(leaf, branch),
         deletion=PageDeletion(delete_empty, waits=True, visits=needs_visit),

@@ -22,6 +22,7 @@ _SHORT_VARLENA = 126
 _ROW_HEADER = 24
 _LOG_RECORDS_BYTES = 150  # headers of the heap's and the index's insertion records
 
+_STATUS_BYTES = 4
 _MOMENT_BYTES = 8
 """Of the moment of creation, in a table by date."""
 _UUID_TEXT = 36
@@ -72,9 +73,11 @@ def leaf_capacity(column: Column, page_bytes: int = PAGE_BYTES) -> int:
     return (page_bytes - PAGE_OVERHEAD) // (entry_bytes(column) + LINE_POINTER)
 
 
-def heap_row_bytes(column: Column, payload: int, *, dated: bool = False) -> int:
-    """Size of a row in the heap, with its line pointer. `payload`: its characters. `dated`: whether it has a moment."""
-    return aligned(_ROW_HEADER + row_data_bytes(column, payload, dated=dated)) + LINE_POINTER
+def heap_row_bytes(column: Column, payload: int, *, dated: bool = False, status: bool = False) -> int:
+    """Size of a row in the heap, with its line pointer. `payload`: its characters. `dated`: whether it has a moment.
+    `status`: whether it has a status."""
+    data = row_data_bytes(column, payload, dated=dated)
+    return aligned(_ROW_HEADER + (aligned(data, _STATUS_BYTES) + _STATUS_BYTES if status else data)) + LINE_POINTER
 
 
 def row_data_bytes(column: Column, payload: int, *, dated: bool = False) -> int:

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+import numpy as np
+from numpy.typing import NDArray
+
 from keybench.errors import UsageError
 from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.postgresql.records import PAGE_BYTES, PAGE_OVERHEAD
@@ -109,6 +112,8 @@ SPACE = PAGE_BYTES - PAGE_OVERHEAD
 """Bytes of a page for items and their line pointers."""
 HEAP_TID = 8
 """Bytes of a row's address, reserved for the high key of a leaf that splits, although unique keys never use it."""
+_LOOKED_AT = 64
+"""Bytes above which nbtsplitloc.c asks whether an item has several row addresses."""
 _LEAF_SPLIT_DISTANCE = 0.05
 """Share of the bytes of a page's entries by which a split may differ from the best one (nbtsplitloc.c)."""
 
@@ -177,3 +182,32 @@ class Items:
         splits = self._splits(fillfactor)
         tolerance = int(self._room(fillfactor) * self.item * _LEAF_SPLIT_DISTANCE)
         return tuple(takewhile(lambda left: abs(left - splits[0]) * self.item <= tolerance, splits))
+
+
+def best_between_keys(items: NDArray[np.int64], keys: NDArray[np.int64], high_key: int, fillfactor: int | None) -> int:
+    """How many keys stay left in the split of a leaf. `items`: bytes of all items in order, with the new one; `keys`:
+    (items,), the key of each, from 0; `high_key`: bytes of a high key. `fillfactor`: in %, of the rightmost leaf, which
+    has none; None for any other."""
+    before = np.cumsum(items) - items
+    total = int(items.sum())
+    # A merged item as high key keeps no row addresses; nbtree only looks at larger ones than 64 bytes.
+    merged = np.where((items > high_key) & (items > _LOOKED_AT), items - high_key, 0)
+    left_free = (SPACE - before - (items + HEAP_TID - merged))[1:]
+    right_free = (SPACE - (high_key if fillfactor is None else 0) - (total - before))[1:]
+    legal = np.flatnonzero((left_free >= 0) & (right_free >= 0))
+    left_free, right_free = left_free[legal], right_free[legal]
+    if fillfactor is None:
+        differences = np.abs(left_free - right_free)
+    else:  # as in `Items._splits`
+        weighed = fillfactor / 100.0 * left_free - (1.0 - fillfactor / 100.0) * right_free
+        differences = np.abs(weighed.astype(np.int64))
+    order = np.array(qsort_order(differences.tolist()))
+    tolerance = int((total - high_key) * _LEAF_SPLIT_DISTANCE)  # the new item, as large as a high key, does not count
+    near = (np.abs(left_free - left_free[order[0]]) <= tolerance) & (
+        np.abs(right_free - right_free[order[0]]) <= tolerance
+    )
+    for at in takewhile(near.__getitem__, order.tolist()):
+        first_right = int(legal[at]) + 1
+        if keys[first_right - 1] != keys[first_right]:
+            return int(keys[first_right])
+    raise UsageError("no place near the middle of a page is between two keys: the page model does not know its split.")

@@ -146,6 +146,8 @@ _MOST_OPEN: Final = 40
 
 _PHASE_METRICS: Final = (
     Metric.PHASE_ROWS,
+    Metric.HOT_UPDATES,
+    Metric.ENTRIES_ADDED,
     Metric.LEAF_PAGES,
     Metric.LEAF_DENSITY,
     Metric.LEAF_FRAGMENTATION,

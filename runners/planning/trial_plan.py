@@ -17,14 +17,14 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.settings import ContainerOptions, Profile
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, unknown_name
-from keybench.generators.core.layout import FILE, KeysOfFile, layout, layouts, refuse_former_name
+from keybench.generators.core.layout import FILE, KeysOfFile, layout, layouts
 from keybench.model.names import COMPUTED, CONTROL, MOST_BLOCKS, NO_DATABASE, RANDOM
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
-from keybench.pagemodels.contract import KeepsState
+from keybench.pagemodels.contract import KeepsState, KnowsUpdates
 from keybench.runners.planning.columns import columns_of, layouts_of_servers, pairing_of, server_keys_of
 from keybench.runners.planning.server_choice import settings_of
-from keybench.scenarios.index_phases import fills_as_text
+from keybench.scenarios.index_phases import fills_as_text, rows_problem
 from keybench.scenarios.schema import Scenario, scenario_of
 from keybench.scenarios.writers import too_long
 
@@ -158,8 +158,9 @@ class TrialPlan:
             return replace(made_table, lengths=self.lengths, settings=settings)
         column = on.column(self.column).sized(layout(self.layout).key_bytes)
         role, children = scenario.table.key, scenario.table.children
-        table = Table(TABLE, column, self.payload, role, children=children)
-        return replace(table, lengths=self.lengths, settings=settings)
+        table = Table(TABLE, column, self.payload, role, children=children, status=scenario.table.status)
+        longest = max((one.update.characters(self.payload) for one in scenario.phase if one.update), default=0)
+        return replace(table, lengths=self.lengths, settings=settings, longest=longest)
 
 
 def plan(request: Request) -> tuple[TrialPlan, ...]:
@@ -185,6 +186,8 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
             raise UsageError(
                 f"{rows} rows are too few for the phases of scenario {request.scenario.name}: give {least}."
             )
+        if problem := rows_problem(request.scenario.phase, rows) if request.scenario.phase else "":
+            raise UsageError(f"scenario {request.scenario.name}: {problem}.")
         if problem := too_long(request.scenario.phases(rows)):
             raise UsageError(f"scenario {request.scenario.name}: {problem}.")
     # the blocks
@@ -241,18 +244,35 @@ def _check_key_role(request: Request) -> None:
 def _check_phases(request: Request) -> None:
     """UsageError if a database cannot do a phase of the scenario, or its page model knows no index with a past."""
     phases = request.scenario.phase
+    of_payload = any(phase.update and phase.update.column == "payload" for phase in phases)
+    if of_payload and not all(payload.least for payload in request.scenario.table.payloads):
+        raise UsageError(
+            f"scenario {request.scenario.name} updates the column payload, which rows of 0 characters lack: give them "
+            "some with --payload."
+        )
     for name in request.databases if phases else ():
         on = engine(name)
         if request.is_modelled(name):
-            if not isinstance(on.page_model(Table(TABLE, on.default_column("uuid"), 0)), KeepsState):
+            model = on.page_model(Table(TABLE, on.default_column("uuid"), 0))
+            if not isinstance(model, KeepsState):
                 raise UsageError(
                     f"the page model of {on.title} knows no index with a past yet, which scenario "
                     f"{request.scenario.name} has: measure it on a server, or leave {name} out of --db."
+                )
+            if any(phase.update for phase in phases) and not isinstance(model.state(1), KnowsUpdates):
+                raise UsageError(
+                    f"the page model of {on.title} knows no updates yet, which scenario {request.scenario.name} has: "
+                    f"measure it on a server, or leave {name} out of --db."
                 )
         elif not on.rebuilds and any(phase.rebuild or phase.build for phase in phases):
             raise UsageError(
                 f"keybench cannot rebuild an index of {on.title} yet, as scenario {request.scenario.name} wants: "
                 f"leave {name} out of --db."
+            )
+        if any(phase.update or phase.read for phase in phases) and not (on.updates or request.is_modelled(name)):
+            raise UsageError(
+                f"keybench cannot update or read rows of {on.title} in phases yet, as scenario {request.scenario.name} "
+                f"wants: leave {name} out of --db."
             )
         wanted = [built.fill for phase in phases if (built := phase.build or phase.rebuild) and built.fill]
         if others := [fill for fill in wanted if fill not in on.fills]:
@@ -327,6 +347,5 @@ def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]
     of_servers = layouts_of_servers()
     for name in names:
         if name not in of_servers and name not in layouts() and not name.startswith(FILE):
-            refuse_former_name(name)
             raise unknown_name("layout", name, {*layouts(), *of_servers})
     return tuple(dict.fromkeys([*always, *(name if name in of_servers else layout(name).name for name in names)]))

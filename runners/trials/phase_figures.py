@@ -12,14 +12,25 @@ from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.definition import Theme
 from keybench.model.metric import Metric
+from keybench.model.payload import Payload
 from keybench.model.reading import Origin, Reading
 from keybench.model.subject import KEY, Subject, SubjectKind
-from keybench.pagemodels.contract import delete, empty_index
+from keybench.pagemodels.contract import IndexState, KnowsUpdates, delete, empty_index
 from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import TrialTable
 from keybench.runners.trials.load_cost import cost_with_restart
-from keybench.scenarios.index_phases import DeletePart, What, expanded, rows_by_phase
+from keybench.scenarios.index_phases import (
+    DeletePart,
+    ReadPart,
+    UpdatePart,
+    What,
+    count_of,
+    expanded,
+    rows_by_phase,
+)
+
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +41,14 @@ class Step:
     """From 1."""
     what: What
     rows: NDArray[np.int64]
-    """The rows that are inserted, in order of arrival, or deleted: places in planned order, from 0."""
+    """The rows that are inserted, in order of arrival, or deleted, updated or read, in that order: places in planned
+    order, from 0."""
     fill: int = 0
     """In %, of a build or rebuild."""
+    update: UpdatePart | None = None
+    """How rows are updated, if they are."""
+    read: ReadPart | None = None
+    """How rows are read, if they are."""
 
     @property
     def inserts(self) -> bool:
@@ -40,16 +56,28 @@ class Step:
         return self.what in ("build", "insert")
 
     @property
+    def deletes(self) -> bool:
+        """Whether rows go."""
+        return self.what == "delete" or bool(self.read and self.read.pop)
+
+    @property
+    def splits(self) -> bool:
+        """Whether pages may split: a build splits none."""
+        return self.what in ("insert", "update")
+
+    @property
     def name(self) -> str:
         """As it is recorded: `3 delete`."""
         return f"{self.number} {self.what}"
 
 
-def steps(request: Request, plan: TrialPlan) -> tuple[Step, ...]:
-    """The steps of a trial, the same for every layout of a block; empty for a scenario without phases."""
+def steps(request: Request, plan: TrialPlan, ranks: Integers | None = None) -> tuple[Step, ...]:
+    """The steps of a trial, the same for every layout of a block but for rows that are read in the order of the key;
+    empty for a scenario without phases. `ranks`: of the keys, in planned order, for such rows."""
     random = np.random.Generator(np.random.PCG64((request.seed, plan.block, 2)))  # 2: numbers that nothing else uses
     phases = request.scenario.phase
     present = np.empty(0, np.int64)  # the rows that are there, by age
+    gone = np.empty(0, np.int64)  # those that were there
     listed, sent = [], 0
     for number, (part, end) in enumerate(zip(expanded(phases), rows_by_phase(phases, plan.rows), strict=True), start=1):
         rows = np.arange(sent, end, dtype=np.int64)
@@ -57,16 +85,27 @@ def steps(request: Request, plan: TrialPlan) -> tuple[Step, ...]:
         if part.delete:
             chosen = _places_to_delete(part.delete, len(present), random)
             rows, present = present[chosen], np.delete(present, chosen)
+            gone = np.append(gone, rows)
+        elif part.update:
+            rows = present[_places_to_update(part.update, len(present), random)]
+        elif part.read and (part.read.present or part.read.deleted):
+            among = present if part.read.present else gone
+            rows = random.permutation(among)[: count_of(part.read.amount, len(among))]
+        elif part.read:
+            assert ranks is not None
+            rows = present[np.argsort(ranks[present])][: count_of(part.read.amount, len(present))]
+            if part.read.pop:
+                present, gone = np.setdiff1d(present, rows), np.append(gone, rows)
         built = part.build or part.rebuild
         fill = (built.fill or engine(plan.database).default_fill) if built else 0
-        listed.append(Step(number=number, what=part.what, rows=rows, fill=fill))
+        listed.append(Step(number=number, what=part.what, rows=rows, fill=fill, update=part.update, read=part.read))
     return tuple(listed)
 
 
 def rows_left(done: tuple[Step, ...]) -> NDArray[np.int64]:
     """The rows that are there after these steps, in planned order."""
     inserted = [step.rows for step in done if step.inserts]
-    deleted = [step.rows for step in done if step.what == "delete"]
+    deleted = [step.rows for step in done if step.deletes]
     none = [np.empty(0, np.int64)]
     rows: NDArray[np.int64] = np.setdiff1d(np.concatenate(inserted + none), np.concatenate(deleted + none))
     return rows
@@ -75,15 +114,20 @@ def rows_left(done: tuple[Step, ...]) -> NDArray[np.int64]:
 def _places_to_delete(part: DeletePart, rows: int, random: np.random.Generator) -> NDArray[np.int64]:
     """Which of `rows` rows are deleted: their places by age, from 0, ascending. A part names either a share of the
     oldest rows, or one of rows at random, or n: every nth row stays."""
-    share = part.oldest or part.random
-    if share:
-        count = int(rows * share + 1e-6)  # a third of 30 rows is 10 of them, though 30 · 0.333… is less
-        return np.arange(count) if part.oldest else np.sort(random.permutation(rows)[:count])
-    assert part.all_but_each
-    return np.flatnonzero(np.arange(rows) % part.all_but_each).astype(np.int64)
+    if part.all_but_each:
+        return np.flatnonzero(np.arange(rows) % part.all_but_each).astype(np.int64)
+    count = part.count(rows)
+    return np.arange(count) if part.oldest else np.sort(random.permutation(rows)[:count])
 
 
-Integers = NDArray[np.int64]
+def _places_to_update(part: UpdatePart, rows: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Which of `rows` rows are updated, in this order: their places by age, from 0."""
+    count = count_of(part.rows, rows)
+    if part.which == "hot":
+        return np.resize(random.permutation(rows)[: -(-rows // 100)], count)  # each in turn, then again
+    if part.which == "random":
+        return random.permutation(rows)[:count]
+    return np.arange(count) if part.which == "oldest" else np.arange(rows - count, rows)
 
 
 class Reach:
@@ -103,7 +147,7 @@ class Reach:
         """Goes one step on."""
         if step.inserts:
             self._newest = self._ranks[step.rows]
-        if len(step.rows):
+        if step.inserts or step.deletes:
             self._there[self._ranks[step.rows]] = step.inserts
 
     def stranded(self, page_rows: Integers, density: float) -> float | None:
@@ -182,14 +226,24 @@ def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: 
             f"{on.name} out of --db."
         )
     state, reach = empty(), Reach(ranks)
+    if one.table.status and not isinstance(state, KnowsUpdates):
+        raise _knows_no_updates(on)
     after: list[After] = []
     for step in steps:
         if step.what == "build":
             state.build(ranks[step.rows], step.fill)
         elif step.what == "insert":
             state.insert(ranks[step.rows])
+        elif step.what == "update":
+            assert step.update
+            _update(on, state, ranks[step.rows], step.update, step.update.rows_per_tx or rows_per_tx)
         elif step.what == "delete":
             delete(state, ranks[step.rows], rows_per_tx)
+        elif step.what == "read":
+            if isinstance(state, KnowsUpdates):
+                state.read(ranks[step.rows], by_key=bool(step.read and (step.read.present or step.read.deleted)))
+            if step.deletes:
+                delete(state, ranks[step.rows], len(step.rows))
         elif step.what == "clean":
             state.clean()
         elif step.what == "rebuild":
@@ -203,6 +257,22 @@ def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: 
     return after
 
 
+def _knows_no_updates(on: Engine) -> UsageError:
+    return UsageError(f"the page model of {on.title} knows no updates yet: such phases are measured alone.")
+
+
+def _update(on: Engine, state: IndexState, ranks: Integers, part: UpdatePart, rows_per_tx: int) -> None:
+    """Updates rows in the model. UsageError if it does not know what that does to the key's index."""
+    if not isinstance(state, KnowsUpdates):
+        raise _knows_no_updates(on)
+    if part.column != "status":
+        raise UsageError(
+            f"on {on.title} a new payload adds an entry to the key's index only if the row's page of the table is "
+            "full, which the page model does not follow: phases that update the payload are measured alone."
+        )
+    state.update(ranks, rows_per_tx)
+
+
 def _of_phases(steps: Sequence[Step], after: Sequence[After], subject_of: Callable[[Step], Subject]) -> list[Reading]:
     """The model's figures of each phase. Splits are those of the phase, not of the index since it was empty."""
     listed, before = [], dict.fromkeys(SPLITS, 0.0)
@@ -210,7 +280,7 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], subject_of: Callab
         subject = subject_of(step)
         by_metric = {reading.metric: reading for reading in readings(one.stats, subject)}
         listed += [by_metric[metric] for metric in _PAGES if metric in by_metric]
-        if step.what == "insert":  # a build splits nothing
+        if step.splits:
             listed += [
                 replace(by_metric[metric], value=(by_metric[metric].value or 0) - before[metric]) for metric in SPLITS
             ]
@@ -238,8 +308,30 @@ def _reads_after_restart(
     ]
 
 
+def of_updates(step: Step, updated: int, hot: int) -> list[Reading]:
+    """What the server counted in a phase that updates: rows updated, and those of them that added no entry."""
+    subject = phase_subject(step)
+    return [
+        Reading(Metric.HOT_UPDATES, float(hot), "measured", subject=subject),
+        Reading(Metric.ENTRIES_ADDED, float(updated - hot), "measured", subject=subject),
+    ]
+
+
+def new_texts(part: UpdatePart, one: TrialTable, step: Step) -> tuple[str, ...]:
+    """The new payloads of the step's rows. The first letter is a capital, which no row comes with, and another one in
+    each step and each time that a row is updated in it: a server may leave out an update that changes nothing."""
+    pool, lengths = Payload(max(one.table.payload, one.table.longest)).texts, one.lengths()
+    characters = [one.table.payload] * len(step.rows) if lengths is None else lengths[step.rows].tolist()
+    times = np.arange(len(step.rows)) // len(np.unique(step.rows)) + step.number
+    letters = [chr(ord("A") + time) for time in (times % 26).tolist()]
+    return tuple(
+        letter + pool[row % len(pool)][1 : part.characters(n)]
+        for letter, row, n in zip(letters, step.rows.tolist(), characters, strict=True)
+    )
+
+
 def _rows(step: Step, origin: Origin) -> list[Reading]:
-    """How many rows a phase inserts or deletes, as a reading; empty if it does neither."""
+    """How many rows a phase is about, as a reading; empty if it is about none."""
     rows = float(len(step.rows))
     return [Reading(Metric.PHASE_ROWS, rows, origin, subject=phase_subject(step))] if rows else []
 
@@ -255,7 +347,7 @@ def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
                 continue
             metric, about = reading.metric, reading.metric.definition
             counted = about.theme in _SUMS and not about.of_index and metric != Metric.TABLE_BYTES
-            adds = step.what == "insert" if about.theme == Theme.SPLITS else step.inserts  # a build splits nothing
+            adds = step.splits if about.theme == Theme.SPLITS else step.inserts
             if not counted or adds:
                 listed[metric] = reading
             if counted and adds and reading.value is not None:
@@ -268,7 +360,7 @@ def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
 
 def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: float | None) -> list[Reading]:
     """The server's figures of one phase, from the readings `part` after it. `stranded` is `Reach.stranded`."""
-    wanted = [*_PAGES, Metric.INDEX_BYTES, *_COSTS, *(SPLITS if step.what == "insert" else ())]
+    wanted = [*_PAGES, Metric.INDEX_BYTES, *_COSTS, *(SPLITS if step.splits else ())]
     by_metric = {reading.metric: reading for reading in part if reading.subject == KEY}
     listed = [replace(by_metric[metric], subject=phase_subject(step)) for metric in wanted if metric in by_metric]
     listed += _rows(step, "measured")

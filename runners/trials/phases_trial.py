@@ -4,6 +4,8 @@ import time
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+import numpy as np
+
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Admin
 from keybench.databases.registry import engine
@@ -27,7 +29,15 @@ from keybench.runners.trials.server_trial import ServerTrial
 from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.load import LoadResult, joined, load_rows
 from keybench.runners.writers.processes import run_all
-from keybench.runners.writers.reader import ReaderTask, delete
+from keybench.runners.writers.reader import (
+    ReaderTask,
+    delete,
+    look_up_deleted,
+    look_up_present,
+    pop,
+    scan,
+    update_rows,
+)
 
 
 class PhasesTrial(ServerTrial):
@@ -36,7 +46,7 @@ class PhasesTrial(ServerTrial):
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """What is done."""
-        return steps(self.request, self.plan)
+        return steps(self.request, self.plan, self.table.ranks)
 
     def measure(self) -> Measurements:
         """Does all phases, verifies, reads and predicts. The counters are read before and after each phase."""
@@ -54,9 +64,12 @@ class PhasesTrial(ServerTrial):
                     continue
                 probes = Probes(self.admin, one.table)
                 probes.before()
+                updates = self.admin.updates(one.table) if step.what == "update" else None
                 seconds, loaded = self._do(step, target)
                 loads += loaded
                 part = probes.after()
+                if updates and (after := self.admin.updates(one.table)):
+                    of_phases += figures.of_updates(step, after[0] - updates[0], after[1] - updates[1])
                 parts.append((step, part))
                 reach.take(step)
                 stranded = _stranded(self.admin, one.table, reach, part)
@@ -73,9 +86,9 @@ class PhasesTrial(ServerTrial):
         if step.inserts:
             loaded = self._insert(target, step)
             return loaded.seconds + (self._rebuild(step) if step.what == "build" else 0), [loaded]
-        if step.what == "delete":
+        if step.what in ("delete", "update", "read"):
             self.admin.hold_cleaning()
-            return self._delete(target, step), []
+            return self._change_or_read(target, step), []
         if step.what == "clean":
             self.admin.settle(table)
         else:  # a rebuild; `measure` does restarts
@@ -125,13 +138,23 @@ class PhasesTrial(ServerTrial):
         self.admin.rebuild(self.table.table, step.fill)
         return time.monotonic() - begin
 
-    def _delete(self, target: Target, step: Step) -> float:
-        """Deletes the rows of the step; the seconds that it took."""
+    def _change_or_read(self, target: Target, step: Step) -> float:
+        """Deletes, updates or reads the rows of the step; the seconds that it took."""
         if not len(step.rows):
             return 0.0
-        rows_per_tx = self.request.scenario.load.rows_per_tx
-        task = ReaderTask(target.address, self.table.table, self.sources, rows_per_tx, delete=step.rows)
-        (seconds,) = run_all(delete, [(task,)], timeout=self.seconds_left())
+        update, read = step.update, step.read
+        rows_per_tx, one = self.request.scenario.load.rows_per_tx, self.table
+        texts: tuple[str, ...] = ()
+        if update:
+            rows_per_tx = update.rows_per_tx or rows_per_tx
+            if update.which == "hot":  # a transaction updates no row twice
+                rows_per_tx = min(rows_per_tx, len(np.unique(step.rows)))
+            texts = figures.new_texts(update, one, step) if update.column == "payload" else ()
+        task = ReaderTask(target.address, one.table, self.sources, rows_per_tx, rows=step.rows, texts=texts)
+        work = update_rows if update else delete
+        if read:
+            work = look_up_present if read.present else look_up_deleted if read.deleted else pop if read.pop else scan
+        (seconds,) = run_all(work, [(task,)], timeout=self.seconds_left())
         return float(seconds)
 
 
@@ -141,7 +164,7 @@ class PhasesModelTrial(TrialRunner):
     def measure(self) -> Measurements:
         """Makes the keys and predicts."""
         one, on = trial_table(self.request, self.plan), engine(self.plan.database)
-        planned = steps(self.request, self.plan)
+        planned = steps(self.request, self.plan, one.ranks)
         last, of_phases = figures.predicted(on, self.request, one, planned, beside_server=False)
         positions = key_positions.absent(figures.NO_POSITION)
         return Measurements(

@@ -14,6 +14,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.questions import JudgedTrial
 from keybench.databases.contract.roles import Admin
 from keybench.databases.core.dbapi import ANSWER_SECONDS
+from keybench.databases.hosting.url_server import with_next_step
 from keybench.databases.registry import engine
 from keybench.errors import ServerError, ServerGone, UsageError
 from keybench.model.metric import Metric
@@ -144,7 +145,7 @@ class ServerTrial(TrialRunner):
         except ServerError as error:
             if not (why := self.resources.gone(self.plan.database)):
                 raise
-            explained = ServerGone(f"{str(error).rstrip('.')}. {why}")
+            explained = ServerGone(with_next_step(f"{str(error).rstrip('.')}. {why}"))
             explained.traceback = error.traceback
             raise explained from None
 

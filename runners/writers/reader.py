@@ -1,8 +1,10 @@
-"""Readers that run after a load: they look keys up, read ranges by time, and delete rows as an application does."""
+"""Readers that run after a load: they look keys up, read ranges by time, and delete, update and pop rows as an
+application does."""
 
 import time
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +36,13 @@ class ReaderTask:
     table: Table
     sources: tuple[KeySource, ...]
     rows_per_tx: int = 0
-    """Rows that a transaction deletes."""
+    """Rows that a transaction deletes or updates."""
     reads: int = 0
     """Number of look-ups of each kind."""
-    delete: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """The rows to delete: places in planned order, from 0."""
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    """The rows to delete, to update or to read, in this order: places in planned order, from 0."""
+    texts: tuple[str, ...] = ()
+    """The new payloads of rows to update; none to raise their status."""
     seed: int = 0
     """Decides which keys are looked up."""
 
@@ -51,8 +55,55 @@ def read(task: ReaderTask) -> list[Reading]:
 
 def delete(task: ReaderTask) -> float:
     """Deletes rows; the seconds that it took. VerificationError if they were not all there."""
+    return _timed(task, lambda session, keys, at: session.delete(keys[at]), "deleted")
+
+
+def update_rows(task: ReaderTask) -> float:
+    """Updates rows; the seconds that it took. VerificationError if they were not all there."""
+    return _timed(task, lambda session, keys, at: session.update(keys[at], task.texts[at]), "updated")
+
+
+def look_up_present(task: ReaderTask) -> float:
+    """Looks rows up by key; the seconds that it took. VerificationError if they were not all there."""
+    return _timed(task, lambda session, keys, at: sum(map(session.find, keys[at])), "found")
+
+
+def look_up_deleted(task: ReaderTask) -> float:
+    """Looks deleted rows up by key; the seconds that it took. VerificationError if one was there."""
+    return _timed(task, lambda session, keys, at: sum(map(session.find, keys[at])), "found", there=0)
+
+
+def scan(task: ReaderTask) -> float:
+    """Reads the first rows in the order of the key; the seconds that it took. VerificationError if it did not find as
+    many."""
+    return _timed(replace(task, rows_per_tx=len(task.rows)), lambda session, keys, _: session.first(len(keys)), "found")
+
+
+def pop(task: ReaderTask) -> float:
+    """Reads the first rows in the order of the key, which `task.rows` are, and deletes them in one transaction; the
+    seconds that it took. VerificationError if they were not the first ones."""
+
+    def work(session: Session, keys: Sequence[object], _: slice) -> int:
+        return min(session.first(len(keys)), session.delete(keys))
+
+    return _timed(replace(task, rows_per_tx=len(task.rows)), work, "popped")
+
+
+def _timed(
+    task: ReaderTask, work: Callable[[Session, Sequence[object], slice], int], done: str, there: int | None = None
+) -> float:
+    """The seconds in which `work` does something to the task's rows: from their prepared keys and the places of those
+    of one transaction. It gives a number of rows: VerificationError unless they are `there`, or all, together."""
     with closing(engine(task.address.engine).session(task.address, task.table)) as session:
-        return _delete(session, keys_in_order(task.sources)[task.delete], task.rows_per_tx)
+        keys = session.prepare_keys(keys_in_order(task.sources)[task.rows])
+        slices = [slice(first, first + task.rows_per_tx) for first in range(0, len(keys), task.rows_per_tx)]
+        begin = time.perf_counter()
+        rows = sum(work(session, keys, at) for at in slices)
+        seconds = time.perf_counter() - begin
+    wanted = len(keys) if there is None else there
+    if rows != wanted:
+        raise VerificationError(f"{rows} rows were {done} instead of {wanted}.")
+    return seconds
 
 
 def _reads(session: Session, task: ReaderTask, keys: Keys) -> list[Reading]:
@@ -106,14 +157,3 @@ def _ranges(session: Session, task: ReaderTask, keys: Keys, random: np.random.Ge
             raise VerificationError(f"a range over {size} acknowledged rows found {rows}.")
         times.append(seconds / rows)
     return float(np.median(times) * 1e6)
-
-
-def _delete(session: Session, keys: Keys, rows_per_tx: int) -> float:
-    """The seconds of the deletions alone. VerificationError if the rows were not all there."""
-    prepared = session.prepare_keys(keys)
-    begin = time.perf_counter()
-    deleted = sum(session.delete(prepared[first : first + rows_per_tx]) for first in range(0, len(keys), rows_per_tx))
-    seconds = time.perf_counter() - begin
-    if deleted != len(keys):
-        raise VerificationError(f"{deleted} rows were deleted instead of {len(keys)}.")
-    return seconds

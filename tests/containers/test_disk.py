@@ -46,7 +46,7 @@ def test_a_disk_that_fills_up_makes_failed_trials(
     assert len(trials(tmp_path)) == 4
     assert errors
     for error in errors:
-        full = "No space left on device" in error and error.endswith(NEXT_STEP)
+        full = "No space left on device" in error and error.count(NEXT_STEP) == 1
         refused = error.startswith("Docker cannot start the PostgreSQL container (") and error.endswith(
             "no space left on device): fix that, or choose another --server." + REPEATED
         )

@@ -108,7 +108,7 @@ def test_a_daemon_that_stops_in_a_run(
             "clean`, and go on with --resume."
         )
         assert error.endswith(gone + REPEATED) or "Its container ended with exit status" in error, error
-    assert f"stopped: {len(kept)} of {TRIALS} trials are kept. Go on with: --resume " in output
+    assert f"stopped: {len(kept) - len(failed)} of {TRIALS} trials are kept. Go on with: --resume " in output
     last = output.splitlines()[-1]
     assert last.startswith(f"keybench: the Docker daemon at {second.host} does not answer (")
     assert last.endswith("): start Docker and try again.")
@@ -121,6 +121,6 @@ def test_a_daemon_that_stops_in_a_run(
     assert second.names() == []
     runner = start(tmp_path, there, "--resume", "latest")
     output = ended(runner)
-    assert runner.returncode == len(failed), output
+    assert runner.returncode == 0, output
     assert len(trials(tmp_path)) == TRIALS
     wait_until_nothing_is_left(servers_folder)

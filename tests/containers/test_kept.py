@@ -1,4 +1,4 @@
-"""Containers of killed and of living runs; what `clean` and `doctor` do about them."""
+"""Containers of killed and of living runs; what `clean` removes, and what `doctor` says."""
 
 import os
 import socket
@@ -48,11 +48,4 @@ def test_only_what_ended_runs_left_is_removed(daemon: Daemon, keybench: Lines) -
 def test_doctor_says_what_docker_does_here(daemon: Daemon, keybench: Lines) -> None:
     lines = " ".join(" ".join(keybench("doctor")).split())
     assert f"docker a daemon answers at {daemon.host}" in lines
-    assert "are left" not in lines
-    add(daemon, "keybench-postgresql-dead")
-    try:
-        found = keybench("doctor")
-    finally:
-        docker_daemon.remove("keybench-postgresql-dead")
-    assert "1 container of an ended run is left: keybench clean --dry-run" in " ".join(" ".join(found).split())
-    assert [line.split() for line in found].count(["container", "ready"]) >= 3
+    assert lines.count("container ready") >= 3

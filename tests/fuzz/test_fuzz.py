@@ -1,13 +1,15 @@
 """Whatever keybench is given, it ends in time, with an exit code that DESIGN names, no traceback, no secret shown."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.fuzz.cases import KINDS, case
 from tests.fuzz.harness import Case, run
-from tests.fuzz.samples import Samples, samples
+from tests.fuzz.samples import RESULTS, Samples, samples
 
 SHORT = {"scenarios": 10, "urls": 60, "options": 60, "config": 60, "results": 20, "baselines": 50}
 SHORT |= {"bundles": 25, "advice": 20, "names": 30, "outputs": 30, "streams": 10}
@@ -26,6 +28,17 @@ LONG = {
 }
 PART = 2_500
 """Cases of one test, so that several processes can share them."""
+
+MEMORY = 500 << 10
+"""The most that a command may take, in KiB."""
+_MEASURED = """
+import atexit, re, sys
+from pathlib import Path
+peak = re.compile(r"VmHWM:\\s*(\\d+)")
+atexit.register(lambda: Path("peak").write_text(peak.search(Path("/proc/self/status").read_text())[1]))
+from keybench.__main__ import main
+main()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +75,26 @@ def test_a_few_cases(kind: str, made: Samples, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("kind", "first"), [(kind, at) for kind in KINDS for at in range(0, LONG[kind], PART)])
 def test_all_cases(kind: str, first: int, made: Samples, tmp_path: Path) -> None:
     check(kind, range(first, first + PART), made, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux alone says what a process took")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run --db all --server model --rows 600 --blocks 1 --no-config",
+        "advise --db mysql --rows 1e9",
+        f"report latest --results {RESULTS} -o r.html",
+        f"site latest --results {RESULTS} -o site",
+        f"compare latest:layout=uuid-v4 latest:layout=uuid-v7 --results {RESULTS}",
+        f"export latest --bundle --results {RESULTS}",
+        f"inspect {RESULTS}",
+    ],
+)
+def test_a_command_takes_little_memory(command: str, made: Samples, tmp_path: Path) -> None:
+    (tmp_path / RESULTS).write_bytes(made.whole)
+    subprocess.run([sys.executable, "-c", _MEASURED, *command.split()], cwd=tmp_path, check=True)
+    assert 10_000 < int((tmp_path / "peak").read_text(encoding="utf-8")) <= MEMORY
 
 
 def test_the_long_ones_are_a_hundred_thousand() -> None:

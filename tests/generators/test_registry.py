@@ -133,16 +133,6 @@ def test_an_unknown_name_lists_the_close_matches() -> None:
     assert message.count("rt-comb") == 6, "the name itself, and the five nearest"
 
 
-def test_the_former_name_of_masstransits_keys_is_refused() -> None:
-    said = (
-        "layout newid-process: MassTransit's NewId is called masstransit-newid-process now, and SQL Server's NEWID() "
-        "is server-newid: name one of them."
-    )
-    with pytest.raises(UsageError) as refused:
-        layout("newid-process")
-    assert str(refused.value) == said
-
-
 @pytest.mark.parametrize(
     ("declaration", "reason"),
     [

@@ -8,6 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from keybench import cli
 from keybench.model.printable import printable
 from keybench.terminal import Terminal
 
@@ -40,3 +41,9 @@ def test_a_spinner_shows_foreign_text_as_it_is() -> None:
         status.update(Text(f"{FOREIGN} 2"))
     assert SHOWN in console.file.getvalue()
     assert "\u202e" not in console.file.getvalue()
+
+
+@pytest.mark.parametrize(("said", "believed"), [("1", cli.NARROWEST), ("77", 77), ("99999999", cli.WIDEST)])
+def test_a_terminal_is_as_wide_as_can_be(said: str, believed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", said)
+    assert cli.console().width == believed

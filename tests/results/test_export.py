@@ -67,7 +67,9 @@ def test_the_command(fake_run, export: Run, tmp_path) -> None:
     assert printed.stdout.startswith("run,block,position,database,server,layout,column,")
     done = export("5ca1", "--form", "json", "-o", "run.json")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    rows = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    text = (tmp_path / "run.json").read_text(encoding="utf-8")
+    rows = json.loads(text)
+    assert [json.loads(line.removesuffix(",")) for line in text.splitlines()[1:-1]] == rows, "a line a row"
     assert len(rows) == len(printed.stdout.splitlines()) - 1
     assert export("feed").returncode == 2
     refused = export("latest", "-o", "nowhere/run.csv")

@@ -42,7 +42,7 @@ def left_over(servers: Path) -> list[str]:
     return processes + [str(path) for path in servers.iterdir()]
 
 
-def wait_until_nothing_is_left(servers: Path, swept_later: str = "keybench-run-") -> None:
+def wait_until_nothing_is_left(servers: Path, swept_later: str | tuple[str, ...] = "keybench-run-") -> None:
     """Nothing but folders whose names begin with `swept_later`, for the next command to sweep: the empty folder of a
     runner that was killed while it started its fork server, or those of a killed keeper."""
     deadline = time.monotonic() + 15

@@ -24,7 +24,7 @@ def test_repetitions_are_written_out() -> None:
 def test_scenarios_with_phases_that_keybench_brings() -> None:
     named = {name for name in scenario_names() if load_scenario(name).phase}
     assert named >= {"retention", "sparse-delete", "rebuild-waves", "switch-then-rebuild", "switch-rebuild-later"}
-    assert named >= {"queue-churn", "future-key", "convert-old-keys", "index-built"}
+    assert named >= {"queue-churn", "future-key", "convert-old-keys", "index-built", "order-lifecycle", "hot-rows"}
 
 
 def test_rows_come_in_phases_to_the_nearest_row() -> None:
@@ -55,10 +55,28 @@ WRITERS = '[[writer]]\nid = "a"\n[[writer]]\nid = "b"\n'
         ),
         (
             BOTH,
-            "phase.1: a phase does one of build, insert, delete, clean, rebuild, restart, repeat: this one has clean "
-            "and rebuild",
+            "phase.1: a phase does one of build, insert, delete, update, read, clean, rebuild, restart, repeat: this "
+            "one has clean and rebuild",
         ),
         (phases("insert = 1.0", "delete = {}"), "phase.1.delete: give one of oldest, random and all_but_each"),
+        (phases("insert = 1.0", "read = {}"), "phase.1.read: give one of present, deleted, scan and pop"),
+        (
+            phases("insert = 1.0", "update = { rows = 1.5 }"),
+            "phase.1.update.rows: Input should be less than or equal to 1 (it says 1.5)",
+        ),
+        (
+            phases("insert = 1.0", "update = { rows = 0 }"),
+            "phase.1.update.rows: Input should be greater than 0 (it says 0)",
+        ),
+        (
+            phases("insert = 1.0", 'update = { rows = 1, column = "colour" }'),
+            "phase.1.update.column: Input should be 'payload' or 'status' (it says 'colour')",
+        ),
+        (
+            phases("insert = 1.0", 'update = { rows = 1, column = "status" }'),
+            "a phase updates the column status, which the table lacks: add status = true to the table",
+        ),
+        (MINIMAL + "[table]\nstatus = true\n", "a table has a status for phases that update it: leave it out"),
         (
             phases("insert = 1.0", "rebuild = { fill = 9 }"),
             "phase.1.rebuild.fill: Input should be greater than or equal to 10",

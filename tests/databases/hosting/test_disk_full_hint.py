@@ -15,6 +15,8 @@ from keybench.databases.hosting.url_server import NEXT_STEP, with_next_step
 )
 def test_a_full_disk_has_a_next_step(said: str) -> None:
     assert with_next_step(said) == f"{said.rstrip('.')}. {NEXT_STEP}"
+    ended = f"{with_next_step(said)} Its container ended with exit status 1."
+    assert with_next_step(ended) == ended, "once"
 
 
 @pytest.mark.parametrize("said", ["duplicate key", "the word 'is full' is in no table", ""])

@@ -4,7 +4,7 @@ import pytest
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.mssql import connection
-from tests.databases.mssql.recording import Record, RecordingMssqlPython
+from tests.databases.mssql.recording import Record
 
 PARAMETERS = {"host": "db.example", "port": "1433", "user": "bench", "database": "keybench"}
 
@@ -12,7 +12,7 @@ PARAMETERS = {"host": "db.example", "port": "1433", "user": "bench", "database":
 @pytest.fixture
 def record(monkeypatch: pytest.MonkeyPatch) -> Record:
     record = Record()
-    monkeypatch.setattr(connection, "load", lambda: RecordingMssqlPython(record))
+    monkeypatch.setattr(connection, "load", record.module)
     return record
 
 

@@ -12,7 +12,6 @@ import mssql_python
 from mssql_python.connection import Connection as RealConnection
 from mssql_python.cursor import Cursor as RealCursor
 
-from keybench.databases.mssql.connection import MssqlPython
 from tests.databases import recording
 from tests.databases.recording import Calls, Rows, check
 
@@ -106,10 +105,3 @@ class RecordingConnection(recording.RecordingConnection):
         assert isinstance(getattr(RealConnection, "autocommit", None), property)
         self._autocommit = value
         self._record.calls.append(("autocommit", value))
-
-
-class RecordingMssqlPython(MssqlPython):
-    """The adapter's own code for mssql-python, over the record."""
-
-    def __init__(self, record: Record) -> None:
-        self.module = record.module()

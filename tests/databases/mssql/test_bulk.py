@@ -9,7 +9,6 @@ from mssql_python.cursor import Cursor as RealCursor
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.keys import random, taken_by
 from keybench.databases.mssql import connection
-from keybench.databases.mssql.connection import MssqlPython
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
 from keybench.errors import ServerError
@@ -53,8 +52,7 @@ class Unconnected(RealCursor):
 
 def test_the_real_driver_accepts_the_call_and_its_error_is_a_server_error(address: Address, free_port: int) -> None:
     here = replace(address, parameters={**address.parameters, "host": "127.0.0.1", "port": str(free_port)})
-    driver = MssqlPython()
-    using = connection.MssqlConnection(None, driver)
+    using = connection.MssqlConnection(None, connection.load())
     cursor = Unconnected(connection.connection_string(here, "keybench"))
     with pytest.raises(ServerError, match=r"^SQL Server: Failed to connect to SQL Server: .*refused"):
         using.copy(cursor, "[keybench].[rows]", ["key"], [(1,)])

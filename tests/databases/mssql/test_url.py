@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Iterator
+from unittest.mock import Mock
 
+import mssql_python
 import pytest
 
 from keybench.databases.mssql import connection, owned
@@ -11,7 +13,7 @@ from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.settings import address_of
 from keybench.errors import EnvironmentMissing, ServerError
 from tests.databases.failures import PASSWORD, QUOTED, failure, hidden
-from tests.databases.mssql.recording import Record
+from tests.databases.mssql.recording import Record, ServerSaysNo
 from tests.databases.mssql.test_statements import ANSWERS
 
 SETTINGS = ENGINE.settings("durable", "small")
@@ -57,13 +59,8 @@ def test_a_silent_port_is_given_up_within_the_login_timeout(silent_port: int, mo
 
 
 def test_mssql_python_without_its_libraries_says_how_to_install_them(record: Record, monkeypatch) -> None:
-    class Refusing(type(connection.load())):  # type: ignore[misc]
-        def connect(self, text: str) -> object:
-            from tests.databases.mssql.recording import mssql_python
-
-            raise mssql_python.OperationalError("Connection operation failed", "Failed to load the driver. Please read")
-
-    monkeypatch.setattr(connection, "load", lambda: Refusing(record))
+    error = mssql_python.OperationalError("Connection operation failed", "Failed to load the driver. Please read")
+    monkeypatch.setattr(record, "connect", Mock(side_effect=error))
     assert str(failure(ENGINE, "mssql://sa@h")) == (
         "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "
         "libltdl7 libkrb5-3 libgssapi-krb5-2)."
@@ -76,13 +73,8 @@ def test_the_message_for_a_missing_driver_says_how_to_install_it(monkeypatch: py
 
 
 def test_a_wrong_password_gives_the_servers_message_without_the_password(record: Record, monkeypatch) -> None:
-    class Refusing(type(connection.load())):  # type: ignore[misc]
-        def connect(self, text: str) -> object:
-            from tests.databases.mssql.recording import ServerSaysNo
-
-            raise ServerSaysNo(f"Login failed for user 'sa'. ({PASSWORD})")
-
-    monkeypatch.setattr(connection, "load", lambda: Refusing(record))
+    refusal = ServerSaysNo(f"Login failed for user 'sa'. ({PASSWORD})")
+    monkeypatch.setattr(record, "connect", Mock(side_effect=refusal))
     error = failure(ENGINE, f"mssql://sa:{QUOTED}@db.example")
     assert str(error) == (
         "SQL Server at db.example:1433 cannot be reached: Login failed for user 'sa'. (***).\n"

@@ -51,7 +51,7 @@ class Owner:
             self.admin.rows(statement)
         for user in ("guest", "stranger"):
             self.admin.rows(f"CREATE USER {user}@%s IDENTIFIED BY %s", self._from, password)
-        self.admin.rows(f"GRANT ALL ON keybench.* TO guest@'{self._from}'")
+        self.admin.rows("GRANT ALL ON keybench.* TO guest@%s", self._from)
 
     def url(self, password: str, user: str = "guest") -> str:
         given = ":" + quote(password, safe="") if password else ""
@@ -102,13 +102,9 @@ class Owner:
         self.admin.rows("DROP DATABASE keybench")
 
     def close(self) -> None:
-        for statement in (
-            "DROP DATABASE theirs",
-            "DROP DATABASE keybench2",
-            f"DROP USER guest@'{self._from}'",
-            f"DROP USER stranger@'{self._from}'",
-        ):
-            self.admin.rows(statement)
+        self.admin.rows("DROP DATABASE theirs")
+        self.admin.rows("DROP DATABASE keybench2")
+        self.admin.rows("DROP USER guest@%s, stranger@%s", self._from, self._from)
         if self._before:
             self.admin.rows("CREATE DATABASE keybench")
         self.admin.close()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keybench.generators.commands.columns import ORDERS, Ascends, ascents
+from keybench.generators.commands.list import ORDERS, Ascends, ascents
 from keybench.generators.core.clock import TICKS_PER_MS, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout, layouts

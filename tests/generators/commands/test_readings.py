@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keybench.generators.commands.decode import groups, parse, readings
-from keybench.generators.commands.make import key_text
+from keybench.generators.commands.list import key_text
 from keybench.generators.commands.odds import fit
 from keybench.generators.core.clock import TICKS_PER_SECOND
 from keybench.generators.core.layout import layout, layouts

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.generators.commands.decode import parse
-from keybench.generators.commands.make import key_text
+from keybench.generators.commands.list import key_text
 from keybench.model.byteorder import PERMUTATIONS, stored
 from keybench.model.keys import Keys
 

@@ -89,6 +89,7 @@ def test_a_message_is_freed_from_what_the_user_gave() -> None:
     given = ["mssql://h?password=S3,\nCR3T"]
     assert hidden("unexpected (mssql://h?password=S3,\\x0aCR3T)", given) == "unexpected (mssql://…)"
     assert hidden("no file mysql:/me@h/d?x=S3CR3T", ["mysql://me@h/d?x=S3CR3T"]) == "no file mysql://me@h/d?…"
+    assert hidden("no file h:1/a?x=S3CR3T", ["sqlite://h:1//a?x=S3CR3T"]) == "no file sqlite://h:1//a?…"
     assert hidden("2/d and CR3T,x@h", ["mysql://me:S3,CR3T,x@h"]) == "2/d and CR3T,…"
     assert hidden("at mysql://me:S3CR3T@h/x: no", []) == "at mysql://me@h/x: no"
     assert hidden("write mysql://user@host:1, with XX", []) == "write mysql://user@host:1, with XX"

@@ -36,7 +36,7 @@ def test_indexes_of_northwind_on_2008_row_for_row(place: int) -> None:
         level = build_level(ranks, leaf_rule(PAGE_BYTES, parameters, int(sizes.min())), sizes)
     assert level.rows.tolist() == index["leaf_rows"]
     (numbers,) = numbers_by_birth([level.births])
-    assert np.argsort(numbers).tolist()[0] == np.argsort(index["leaf_pages"]).tolist()[0]
+    assert np.argsort(numbers).tolist() == np.argsort(index["leaf_pages"]).tolist()  # the order, not the numbers
 
 
 NOT_EXPLAINED = {(253, 125, 187)}

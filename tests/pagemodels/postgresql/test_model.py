@@ -82,7 +82,8 @@ def test_the_index_on_the_moment_of_creation_has_no_model() -> None:
         (
             sized("uuid"),
             {"fill_factor": 90},
-            "unknown parameter of the page model 'fill_factor'. Did you mean fillfactor? Known: fillfactor.",
+            "unknown parameter of the page model 'fill_factor'. Did you mean fillfactor or heap_fillfactor? Known: "
+            "fillfactor, heap_fillfactor.",
         ),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
-from keybench.generators.commands.columns import ascents
+from keybench.generators.commands.list import ascents
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.column import Pairing
 from keybench.model.metric import Metric

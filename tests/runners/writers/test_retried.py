@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from keybench.databases.contract.roles import Aborted, Admin
+from keybench.databases.contract.roles import Admin
 from keybench.databases.core import retried as module
 from keybench.databases.core.retried import in_transactions
 from keybench.databases.postgresql.probes import wait_for_quiet
-from keybench.errors import ServerError
+from keybench.errors import Aborted, ServerError
 from keybench.model.payload import Payload
 from keybench.model.transactions import RECENT, TransactionStyle
 from keybench.runners.planning.trial_tables import keys_in_order

@@ -1,0 +1,339 @@
+"""An nbtree with a past whose rows are updated and read.
+
+An update gives every index an entry for the row's new version, unless it is HOT. Within one transaction no older
+version is dead yet, so all entries stay. The rules, of nbtinsert.c and nbtdedup.c (docs/internals/postgresql.md §7):
+
+- A full leaf first merges the entries of each key (`_bt_dedup_pass`), if the new entry is one of an update; an inserted
+  key splits the leaf at once, as the index is unique.
+- Entries of dead rows that a reader has marked go before a leaf splits. nbtree then looks at the pages of the table on
+  which their rows lie, and at that of the new row, and deletes all entries of dead rows there (`_bt_simpledel_pass`).
+- A split takes the best place between two different keys (nbtsplitloc.c), by the bytes of the items.
+
+A key has at most two entries here, which lie on one leaf. So a leaf is still a set of ranks, and `Rows` says which
+items each rank has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import inlined, int64, kernel
+from keybench.errors import UsageError
+from keybench.pagemodels.contract import ServerPages
+from keybench.pagemodels.half_split import kernel as split_kernel
+from keybench.pagemodels.half_split.build import ABSENT, DELETED, PRESENT, States
+from keybench.pagemodels.half_split.kernel import (
+    APPEND,
+    COUNT,
+    EDGE,
+    INTERIOR,
+    LAST,
+    NEXT,
+    UPPER,
+    USED,
+    USED_SLOTS,
+    Leaves,
+)
+from keybench.pagemodels.half_split.levels import NO_SIZES, Integers, LevelMemory
+from keybench.pagemodels.half_split.model import SplitModel, SplitState
+from keybench.pagemodels.page_stats import PageStats
+from keybench.pagemodels.postgresql.records import HEAP_OVERHEAD, LINE_POINTER, PAGE_BYTES, aligned
+from keybench.pagemodels.postgresql.split_point import SPACE, best_between_keys
+from keybench.pagemodels.ranking import chosen
+
+ONE, TWO, MERGED = range(3)
+"""One entry; two entries of two versions; one item for both."""
+_HEAP_ROOM = PAGE_BYTES - HEAP_OVERHEAD
+_TID = 6
+"""Bytes of a row's address in a merged item."""
+
+
+@dataclass(frozen=True)
+class Heap:
+    """The pages of the table, which rows fill in order of arrival as long as no row's room is free."""
+
+    row: int
+    """Bytes of a row, with its line pointer; 0 if rows differ, or parts of them lie elsewhere."""
+    fillfactor: int = 100
+
+    @property
+    def rows(self) -> int:
+        """Rows of a page that inserts have filled; 0 if nobody knows."""
+        return (_HEAP_ROOM - self._left_free) // self.row if self.row else 0
+
+    def pruned(self, rows: int) -> bool:
+        """Whether a reader takes the room of dead rows from a page with so many rows: less than a tenth is free
+        (pruneheap.c, heap_page_prune_opt)."""
+        return _HEAP_ROOM - rows * self.row - LINE_POINTER < max(self._left_free, PAGE_BYTES // 10)
+
+    @property
+    def _left_free(self) -> int:
+        return PAGE_BYTES * (100 - self.fillfactor) // 100
+
+
+class Rows(NamedTuple):
+    """What is known of the rows: (keys,) each, by rank."""
+
+    states: States
+    versions: NDArray[np.uint8]
+    """Which items the leaves have of each key, by the names above."""
+    marked: NDArray[np.bool_]
+    """Whether a reader has marked the entry of a deleted row."""
+    blocks: NDArray[np.int32]
+    """The page of the table on which the row lies, if nothing but inserts has filled the table; −1 for no row."""
+
+
+class NbtreeState(SplitState):
+    """One nbtree with a past. While there are `Rows`, USED of the leaves is in bytes, not in entries."""
+
+    def __init__(self, model: SplitModel, keys: int, *, entry: int, fillfactor: int, heap: Heap) -> None:
+        """`entry`: its bytes, with the line pointer. `fillfactor`: of the rightmost leaf, in %. `heap`: the table."""
+        super().__init__(model, keys)
+        self._heap = heap
+        self._rows: Rows | None = None  # while keys have two entries, or entries are marked
+        self._blocks = np.full(keys, -1, np.int32)  # `Rows.blocks`
+        self._sent = 0  # rows that the table got
+        self._placed = heap.rows > 0  # whether all rows lie where `_blocks` says
+        merged = aligned(entry - LINE_POINTER + 2 * _TID) + LINE_POINTER  # nbtdedup.c, _bt_form_posting
+        self._sizes_of = np.array([entry, 2 * entry, merged], np.int64)
+        """Bytes of all items of a key, by `Rows.versions`."""
+        self._entry, self._fill = entry, fillfactor
+
+    def update(self, ranks: Integers, rows_per_tx: int) -> None:
+        """Adds an entry of a new version of each of these rows, in order. UsageError for a key that is not there, and
+        for what the model does not know: several transactions, or entries of dead rows in the index, which PostgreSQL
+        then deletes by rules that depend on the pages of the table."""
+        if len(ranks) > rows_per_tx:
+            raise UsageError(
+                f"{len(ranks):,} rows are updated in transactions of {rows_per_tx:,}: PostgreSQL then deletes entries "
+                "of dead versions before a page splits, page by page of the table, which its page model does not "
+                "follow. Updates in one transaction are predicted."
+            )
+        if self._deleted or self._rows is not None:
+            raise UsageError(
+                "rows are updated while the index has entries of dead rows, which PostgreSQL deletes before a page "
+                "splits, and its page model does not follow that: vacuum first (clean = true)."
+            )
+        if (self._states[chosen(ranks, self._keys)] != PRESENT).any():
+            raise UsageError(f"{len(ranks):,} keys cannot be updated: not all of them are there.")
+        self._changed |= len(ranks) > 0
+        self._placed = False
+        self._begin_rows()
+        self._insert_by(partial(self._put, ranks, update=True))
+
+    def insert(self, ranks: Integers) -> None:
+        """Inserts keys in order of arrival. UsageError as for any index."""
+        self._check_last_page()
+        if self._rows is None:
+            super().insert(ranks)
+            return
+        if self._rows.marked.any():
+            self._require_places()
+        self._mark_as_present(ranks)
+        self._insert_by(partial(self._put, ranks, update=False))
+
+    def delete(self, ranks: Integers) -> None:
+        """Deletes keys. UsageError where that meets entries of old versions, and marks them."""
+        self._require_no_versions()
+        super().delete(ranks)
+
+    def read(self, ranks: Integers, *, by_key: bool) -> None:
+        """Rows are read: each `by_key`, or these as the first ones in the order of the key. The reader marks entries of
+        dead rows that it meets (nbtutils.c, _bt_killitems). UsageError where nobody knows which others a page drops
+        with a marked one."""
+        self._require_no_versions()
+        met = ranks if by_key else np.arange(int(ranks.max(initial=-1)) + 1)
+        met = met[self._states[met] == DELETED]
+        if not len(met):
+            return
+        self._require_places()
+        self._begin_rows().marked[met] = True
+
+    def clean(self) -> None:
+        """VACUUM: removes the entries of old versions too."""
+        if self._rows is not None:
+            self._deleted += int(np.count_nonzero(self._rows.versions))
+            level = self._levels[0]
+            level.used(USED)[:] = level.used(COUNT)
+            self._rows = None
+        self._placed &= not self._deleted  # the next rows fill holes of the table
+        super().clean()
+
+    def rebuild(self, fill: int) -> None:
+        """REINDEX, at a fill factor in %, of the versions that are alive."""
+        super().rebuild(fill)
+        self._rows, self._fill = None, fill
+
+    def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
+        """Goes on from pages of a server, in which each key has one entry."""
+        super().begin(ranks, pages, borders)
+        self._rows, self._placed = None, False
+
+    def stats(self) -> PageStats:
+        """The index as it is now; the rows of a page are its items."""
+        stats = super().stats()
+        if self._rows is None:
+            return stats
+        leaves = self._levels[0].leaves
+        order = self._levels[0].order()
+        rows = stats.page_rows + _twos(leaves, self._rows.versions)[order]
+        high_keys = np.where(leaves.slots[order, NEXT] >= 0, self._entry, 0)
+        free = np.maximum(SPACE - leaves.slots[order, USED] - high_keys - LINE_POINTER, 0).sum()  # 0 of a full page
+        room = SPACE * len(order)
+        return replace(stats, rows=int(rows.sum()), page_rows=rows, density=float(100 - 100 * free / room))
+
+    def _require_no_versions(self) -> None:
+        if self._rows is not None and self._rows.versions.any():
+            raise UsageError(
+                "old versions of updated rows are in the index: who looks such a row up, to read or to delete it, "
+                "marks their entries, which the page model of PostgreSQL does not follow. Vacuum first (clean = true)."
+            )
+
+    def _require_places(self) -> None:
+        if not self._placed:
+            raise UsageError(
+                "readers mark the entries of deleted rows that they meet. Before a page splits, PostgreSQL drops these "
+                "and others whose rows lie on the same pages of the table: its page model only knows where rows lie "
+                "until the first VACUUM or update, if all have one length below 2,000 bytes. Such reads are measured "
+                "alone."
+            )
+
+    def _check_last_page(self) -> None:
+        """Notes whether a reader may have made room for more rows on the table's last page: the next ones go there."""
+        if self._placed and self._sent:
+            last = (self._sent - 1) // self._heap.rows
+            gone = (self._states[self._blocks == last] != PRESENT).any()
+            self._placed = not (gone and self._heap.pruned(self._sent - last * self._heap.rows))
+
+    def _mark_as_present(self, ranks: Integers) -> None:
+        """Also notes on which pages of the table the rows of these keys go."""
+        super()._mark_as_present(ranks)
+        if self._placed:
+            self._blocks[ranks] = np.arange(self._sent, self._sent + len(ranks)) // self._heap.rows
+            self._sent += len(ranks)
+
+    def _begin_rows(self) -> Rows:
+        """What is known of the rows, from now on."""
+        if self._rows is None:
+            versions, marked = np.zeros(self._keys, np.uint8), np.zeros(self._keys, np.bool_)
+            self._rows = Rows(self._states, versions, marked, self._blocks)
+            self._levels[0].used(USED)[:] *= self._entry
+        return self._rows
+
+    def _put(self, ranks: Integers, *, update: bool) -> None:
+        """Adds entries to the leaves: of new versions, or of new keys."""
+        level, rows, done = self._levels[0], self._begin_rows(), 0
+        while True:
+            done += put(level.leaves, rows, self._sizes_of, ranks[done:], update)
+            if done == len(ranks):
+                return
+            level.make_room()
+            self._split(level, rows.versions, int(ranks[done]), done, update=update)
+            done += 1
+
+    def _split(self, level: LevelMemory, versions: NDArray[np.uint8], rank: int, row: int, *, update: bool) -> None:
+        """Splits the leaf that has no room for an entry of this rank, which comes as this row."""
+        leaves = level.leaves
+        slot = find(leaves, rank)
+        count, entry = int(leaves.slots[slot, COUNT]), self._entry
+        ranks = leaves.content[slot, :count].copy()
+        if update:
+            versions[rank] = TWO
+        else:
+            ranks = np.append(ranks, np.int32(rank))
+        ranks = np.sort(ranks)
+        is_last = slot == leaves.state[LAST]
+        kind = INTERIOR if not is_last else APPEND if rank == ranks[-1] else EDGE
+        times = np.where(versions[ranks] == TWO, 2, 1)
+        items = np.repeat(np.where(versions[ranks] == MERGED, self._sizes_of[MERGED], entry), times)
+        keys = np.repeat(np.arange(len(ranks)), times)
+        keep = best_between_keys(items, keys, entry, self._fill if is_last else None)
+        leaves.scratch[: len(ranks)] = ranks
+        new = int(leaves.state[USED_SLOTS])
+        leaves.state[USED_SLOTS] = new + 1
+        left, right = split_kernel.divide(leaves, slot, int(ranks[keep]), row, kind, new)
+        for part, begin, end in ((left, 0, keep), (right, keep, len(ranks))):
+            split_kernel.fill(leaves, NO_SIZES, part, begin, end, rank)
+            leaves.slots[part, USED] = self._sizes_of[versions[ranks[begin:end]]].sum()
+
+
+@inlined
+def find(leaves: Leaves, rank: int) -> int:
+    """The slot of the leaf to which a rank belongs."""
+    slot = int64(leaves.cells[rank >> leaves.shift])
+    while rank >= leaves.slots[slot, UPPER]:
+        slot = int64(leaves.slots[slot, NEXT])
+    return slot
+
+
+@kernel
+def _merge(leaves: Leaves, rows: Rows, sizes: Integers, slot: int) -> None:
+    """Merges the entries of each key of a leaf. `sizes`: bytes of a key's items by `Rows.versions`."""
+    for i in range(leaves.slots[slot, COUNT]):
+        rank = leaves.content[slot, i]
+        if rows.versions[rank] == TWO:
+            rows.versions[rank] = MERGED
+            leaves.slots[slot, USED] += sizes[MERGED] - sizes[TWO]
+
+
+@kernel
+def _drop(leaves: Leaves, rows: Rows, sizes: Integers, slot: int, rank: int) -> None:
+    """Deletes the entries of a leaf for which `rank`, the new one, makes nbtree look; none if none is marked."""
+    slots, content, blocks = leaves.slots, leaves.content, leaves.scratch
+    looked_at, count = 1, 0
+    blocks[0] = rows.blocks[rank]
+    for i in range(slots[slot, COUNT]):
+        if rows.marked[content[slot, i]]:
+            blocks[looked_at] = rows.blocks[content[slot, i]]
+            looked_at += 1
+    for i in range(slots[slot, COUNT]):
+        one, goes = content[slot, i], False
+        if looked_at > 1 and rows.states[one] == DELETED:
+            for j in range(looked_at):
+                goes |= blocks[j] == rows.blocks[one]
+        if goes:
+            rows.states[one], rows.marked[one] = ABSENT, False
+            slots[slot, USED] -= sizes[ONE]
+        else:
+            content[slot, count] = one
+            count += 1
+    slots[slot, COUNT] = count
+
+
+@kernel
+def put(leaves: Leaves, rows: Rows, sizes: Integers, ranks: Integers, update: bool) -> int:
+    """Adds an entry of each rank in order, until a leaf has no room: returns how many were added. `sizes`: as of
+    `_merge`. `update`: whether they are new versions of keys that are there, or new keys."""
+    slots = leaves.slots
+    for i in range(len(ranks)):
+        rank = ranks[i]
+        slot = find(leaves, rank)
+        room = SPACE - (0 if slot == leaves.state[LAST] else sizes[ONE])  # all others have a high key
+        if slots[slot, USED] + sizes[ONE] > room:
+            if update:
+                _merge(leaves, rows, sizes, slot)
+            else:
+                _drop(leaves, rows, sizes, slot, rank)
+            if slots[slot, USED] + sizes[ONE] > room:
+                return i
+        slots[slot, USED] += sizes[ONE]
+        if update:
+            rows.versions[rank] = TWO
+        else:
+            leaves.content[slot, slots[slot, COUNT]] = rank
+            slots[slot, COUNT] += 1
+    return len(ranks)
+
+
+def _twos(leaves: Leaves, versions: NDArray[np.uint8]) -> Integers:
+    """(slots in use,): keys of each leaf that have two items."""
+    used = int(leaves.state[USED_SLOTS])
+    within = np.arange(leaves.content.shape[1]) < leaves.slots[:used, COUNT, None]
+    twos = (versions[np.where(within, leaves.content[:used], 0)] == TWO) & within
+    counts: Integers = np.count_nonzero(twos, axis=1).astype(np.int64)
+    return counts
