@@ -103,6 +103,7 @@ def answer(needs: Needs) -> Answer:
         needs.made_by,
         languages=lambda name: len({call.language for call in calls_for(name)}),
         is_today=lambda one: one is today,
+        named=needs.layouts,
     )
     if order is None:
         raise UsageError(f"no layout that meets the needs can be forecast. {refused[0][0]}: {refused[0][1]}")
@@ -175,6 +176,10 @@ def _forecasts(needs: Needs, choices: Sequence[Candidate]) -> list[IndexForecast
     """The forecast of each candidate, or why there is none: its keys may end before the table does."""
 
     def forecast_or_reason(candidate: Candidate) -> IndexForecast | str:
+        fixed, _ = candidate.layout.shared_bits()
+        greatest = (1 << len(fixed) - int(fixed.sum())) - 1
+        if candidate.layout.kind == "int" and candidate.layout.reads_clock == "never" and needs.rows > greatest:
+            return f"the greatest of them is {greatest:,}"  # a counter: a forecast from fewer rows would not notice it
         table = candidate.table(needs.payload)
         try:
             return forecast(Question(needs.on, table, candidate.name, needs.growth, needs.server))

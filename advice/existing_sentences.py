@@ -26,7 +26,12 @@ def _little(answer: Answer, decision: Decision) -> str:
         return f"no other key would make the next {decision.rows:,} rows cheaper"
     saved = f"would save {_share(decision.share)} of what the next {decision.rows:,} rows write and read"
     small = "too little for a change" if decision.share < LEAST_SHARE else "too few bytes for a change"
-    return f"{name_of(answer, decision.others[0])} {saved} ({spelled(decision.saved)}), {small}"
+    other = decision.others[0]
+    name = name_of(answer, other)
+    if other.option.name == "retype":  # its name has a comma
+        verb = name_of(answer, other, imperative=True)
+        name = f"to {verb[0].lower()}{verb[1:].replace(', and', ' and')}"
+    return f"{name} {saved} ({spelled(decision.saved)}), {small}"
 
 
 def name_of(answer: Answer, way: Way, *, imperative: bool = False) -> str:
@@ -88,8 +93,11 @@ def what_changes(answer: Answer, way: Way) -> str:
     """What has to change for it: one or two sentences."""
     if way.option.name == "retype":
         children = answer.needs.children
-        where = f", here and in {children} tables that refer to it," if children else " here, in all that refers to it,"
-        return f"What has to change: the column{where} and the programs that bind the key. All rows are written again."
+        others = "1 table that refers" if children == 1 else f"{children or 'all'} tables that refer"
+        return (
+            f"What has to change: the column here and in {others} to it, and the programs that bind the key. All rows "
+            "are written again."
+        )
     who = "the programs that make keys" if answer.needs.made_by != "server" else "the column's default"
     rebuild = "" if way.option.name == "switch" else f" The rebuild writes {answer.place} once more."
     return f"What has to change: {who}. {_KEEPS}{rebuild}"
@@ -100,7 +108,7 @@ def why_keys_end(answer: Answer) -> str:
     if not answer.ends or answer.needs.existing is None:
         return ""
     keys, why = f"Today's `{answer.needs.existing.layout}` keys", answer.ends.rstrip(".")
-    return f"{keys} end before the table does: {why}. There are no figures for keeping them."
+    return f"{keys} end before the table does: {why}."
 
 
 def when(decision: Decision, way: Way) -> str:

@@ -94,9 +94,11 @@ def ranking(
     made_by: MadeBy,
     languages: Callable[[str], int],
     is_today: Callable[[Candidate], bool] = lambda _: False,
+    named: Sequence[str] = (),
 ) -> Ranking | None:
     """The order of the candidates; None if none of them meets the needs. `languages`: in how many languages a well-kept
-    library makes a layout. `is_today`: whether the table has these keys today."""
+    library makes a layout. `is_today`: whether the table has these keys today. `named`: layouts that the user asked
+    about, which come first among equals."""
     ordered = sorted(judged, key=lambda one: one.moved.value)
     meeting = [one for one in ordered if one.meets]
     if not meeting:
@@ -108,7 +110,8 @@ def ranking(
     alike = [one for one in fitting if one.moved.value <= ALIKE * free[0].moved.value]
     staying = [one for one in alike if is_today(one.candidate)]  # keys that are as good as the best stay
     cheapest = staying or [one for one in alike if one in free]
-    best = max(cheapest, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
+    # the first of equals moves the fewest bytes
+    best = max(cheapest, key=lambda one: _ease(one, languages, named, made_by))
     # second: what offers something that the best does not, or moves clearly fewer bytes
     others = [one for one in fitting if one.candidate.name != best.candidate.name]
     better_at_something = [
@@ -153,15 +156,19 @@ def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[st
     return tuple(option for option in more if made_by == "any" or not option.startswith("--made-by"))
 
 
-def _ease(one: Choice, languages: Callable[[str], int]) -> tuple[bool, bool, bool, int]:
+def _ease(
+    one: Choice, languages: Callable[[str], int], named: Sequence[str] = (), made_by: MadeBy = "any"
+) -> tuple[bool, bool, bool, bool, bool, int]:
     """What decides between layouts that move as many bytes; the greatest is the best. First the control; then whether
-    few pages are in use at a time; then how easily people get these keys: in the engine's own column, from the server
-    or from a library in many languages."""
+    few pages are in use at a time; then how easily people get these keys: in the engine's own column, those they ask
+    about, by a function that the server has if it makes the keys, from a library in many languages."""
     candidate = one.candidate
     return (
         candidate.name == CONTROL,
         candidate.properties.contention != "many pages",
         candidate.column.native,
+        candidate.name in named,
+        made_by == "server" and candidate.properties.server is not None,
         languages(candidate.name) + (candidate.properties.server is not None),
     )
 

@@ -13,12 +13,13 @@ from keybench.advice.how_to.existing import Option
 from keybench.advice.index_forecast import IndexForecast
 from keybench.advice.ranking import Choice
 from keybench.databases.contract.statements import Statement
+from keybench.model.names import CONTROL
 from keybench.model.sizes import spelled
 
 UNKNOWN: Final = "–"
 HEAD: Final = ("", "index", "log a row", "reads a row", "use when")
 """Bytes of the index after the last row, bytes of log and pages read for each row."""
-_MOST_ROWS: Final = 5
+_FEWEST_ROWS, _MOST_ROWS = 3, 5
 _WHEN: Final = {
     "--made-by client": "programs make keys",
     "--made-by server": "the server makes keys",
@@ -75,7 +76,7 @@ def screen(answer: Answer) -> Screen:
         shown = dict(_shown(answer))
         rows = [(one.candidate.label, *_figures(one.forecast), when) for one, when in shown.values()]
         chosen = list(shown).index(answer.ranking.best.candidate.label)
-        code = [] if answer.existing else answer.statements
+        code = [] if answer.needs.existing else answer.statements  # the table is there
         second = sentences.runner_up(answer)
     return Screen(
         do=sentences.headline(answer),
@@ -103,14 +104,25 @@ def _shown(answer: Answer) -> Iterator[tuple[str, tuple[Choice, str]]]:
     second = "writers have numbers" if numbered else "".join(_WHEN[option] for option in order.gains[:1])
     tell(order.runner_up, second or "it is easier to get")
     tell(answer.existing, "it is there already")
+    for one in (*order.meeting, *order.missing):
+        if one.candidate.name in answer.needs.layouts:
+            tell(one, _when_named(one, order.best))
     tell(order.spared, f"not here: {order.spared.candidate.misses[0]}" if order.spared else "")
     for one in order.avoid[:1]:
         tell(one, "avoid")
     tell(answer.compared, "for comparison")
-    for one in order.meeting:
-        if len(told) < 3:
-            tell(one, "as good")
+    # to three rows: integers, which show what a UUID costs; then what is next
+    for one in (*(one for one in order.missing if one.candidate.name == CONTROL), *order.meeting):
+        if len(told) < _FEWEST_ROWS:
+            tell(one, "for comparison" if one in order.missing else _when_named(one, order.best))
     yield from told.items()
+
+
+def _when_named(one: Choice, best: Choice) -> str:
+    """When to take a layout that is neither recommended nor the second choice, for a cell."""
+    if not one.meets:
+        return f"not here: {one.candidate.misses[0]}"
+    return sentences.times(one.moved.value / best.moved.value)
 
 
 def _figures(of: IndexForecast) -> tuple[str, str, str]:

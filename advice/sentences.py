@@ -45,6 +45,7 @@ def headline(answer: Answer) -> str:
     else:
         workers = "; each writer needs a number of its own" if best.properties.uniqueness == "worker id" else ""
         text = f"Use `{best.name}` in a column of type {best.type_name}{_by_server(answer)}{workers}."
+        text = f"{existing_sentences.why_keys_end(answer)} {text}".lstrip()
     return f"At this size it does not matter. {text}" if answer.small else text
 
 
@@ -67,15 +68,14 @@ def reason(answer: Answer) -> str:
     name = _named(other.candidate)
     theirs = spelled(other.forecast.index_bytes.value)
     against = f", no more than with {name}" if _alike(best, other) else f" instead of {theirs} with {name}"
-    return f"{at}{against}{_costs(best, other)}{_memory(answer, best, other)}."
+    figures = f"{at}{against}{_costs(best, other)}{_memory(answer, best, other)}."
+    return " ".join(filter(None, (figures, spread(answer), partitions(answer))))
 
 
 def more(answer: Answer) -> list[str]:
     """What else is to be said, a sentence or two each; none of it decides."""
     texts = [
-        existing_sentences.why_keys_end(answer),
         deletions(answer),
-        spread(answer),
         what_the_key_is(answer),
         price_of_needs(answer),
         *(why for _, why in avoided(answer)),
@@ -102,14 +102,22 @@ def deletions(answer: Answer) -> str:
     return f"Rows that are deleted are not in these figures: `{command}` measures what deletions leave."
 
 
+def partitions(answer: Answer) -> str:
+    """How old rows go at the least cost; empty if all rows stay."""
+    if not answer.needs.retention_days:
+        return ""
+    return "Partition the table by time, and drop old partitions: that is cheaper than to delete their rows."
+
+
 def spread(answer: Answer) -> str:
     """How inserts go to all servers of a cluster; empty if nobody asked."""
     if not answer.needs.spread:
         return ""
-    return (
-        "On a cluster, a random or hashed prefix before the key, such as its hash modulo 16, spreads inserts over all "
-        "ranges; keybench has no adapter of clusters, and these figures are of one server."
+    alone = (
+        "On a cluster, these keys alone would all go to one server: put a hash of the key before it, modulo 16 or so."
     )
+    here = "These figures are of one server; keybench has no adapter of clusters."
+    return here if answer.best.layout.order == "none" else f"{alone} {here}"
 
 
 def what_the_key_is(answer: Answer) -> str:
@@ -139,12 +147,12 @@ def runner_up(answer: Answer) -> str:
         return ways_out(answer)
     name, ratio = _named(second.candidate), second.moved.value / answer.ranking.best.moved.value
     if second.candidate.properties.uniqueness == "worker id":
-        return f"Second choice: {name} ({_times(ratio)}), if each writer can be given a number of its own."
+        return f"Second choice: {name} ({times(ratio)}), if each writer can be given a number of its own."
     if not answer.ranking.gains:
-        return f"Second choice: {name} ({_times(ratio)}), if it is easier to get." if ratio <= ALIKE else ""
+        return f"Second choice: {name} ({times(ratio)}), if it is easier to get." if ratio <= ALIKE else ""
     only = "only " if ratio > WORSE else ""
     when = " or ".join(_IF[option] for option in answer.ranking.gains[:2])
-    return f"Second choice: {name} ({_times(ratio)}), {only}if {when}."
+    return f"Second choice: {name} ({times(ratio)}), {only}if {when}."
 
 
 def ways_out(answer: Answer) -> str:
@@ -167,11 +175,11 @@ def ways_out(answer: Answer) -> str:
     upgrade = f", or {needs.on.title} {newer}, which makes keys in order" if newer else ""
     return (
         f"{needs.on.title} {needs.version} makes no keys that ascend. Ways out: {_named(other.candidate)} made by "
-        f"programs ({_times(other.moved.value / best.moved.value)}){upgrade}."
+        f"programs ({times(other.moved.value / best.moved.value)}){upgrade}."
     )
 
 
-def _times(ratio: float) -> str:
+def times(ratio: float) -> str:
     """How many more bytes a row takes, as words."""
     if ratio <= ALIKE:
         return "as cheap" if ratio > 1 / ALIKE else f"{100 * (1 - ratio):.0f} % fewer bytes a row"
@@ -203,7 +211,7 @@ def _of_named(one: Choice, answer: Answer) -> str:
         return f"{_named(one.candidate)} does not meet your needs: {'; '.join(one.candidate.misses)}."
     less = [_LACKS[option] for option in gains(answer.best, one.candidate, answer.needs.made_by)]
     lacks = f"; but {' and '.join(less[:2])}" if less else ""
-    cost = _times(one.moved.value / answer.ranking.best.moved.value)
+    cost = times(one.moved.value / answer.ranking.best.moved.value)
     name = f"`{one.candidate.name}` in a column of type {one.candidate.type_name}"
     splits = f"splits {one.forecast.splits.value:.1f} pages for 1,000 rows"
     return f"{name}: {cost}, and it {splits}{lacks}.{_trap(one.candidate)}"

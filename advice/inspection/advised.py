@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from keybench.advice.figure import FEWEST_ROWS, LEAST_BYTES, LEAST_SHARE, spoken
 from keybench.advice.inspection.findings import TableFinding, inserted_a_day
@@ -14,7 +14,12 @@ from keybench.advice.inspection.sentences import NEARLY_USED_UP
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.existing import ColumnHere
 from keybench.errors import UsageError
+from keybench.generators.core.layout import layout
+from keybench.model.names import CONTROL
 from keybench.model.sizes import spelled
+
+_WIDEST: Final = (1 << 63) - 1
+"""The greatest key of the widest integer type."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ def advice(on: Engine, version: str, one: TableFinding) -> Advice | None:
     if key is None or key.content is None or key.content.newest is None:
         return None
     if key.used_up >= NEARLY_USED_UP:
-        return Advice("Give the column, and those that refer to it, a wider type before its keys end.")
+        return Advice(_widened(on, one, key.column))
     if key.ahead:
         return Advice("Mend the clock: these keys hold the end of the index until their times have come.")
     if len(key.index.key) > 1:
@@ -54,17 +59,33 @@ def advice(on: Engine, version: str, one: TableFinding) -> Advice | None:
         return Advice(f"keybench advise has no answer: {why}", command)
 
 
+def _widened(on: Engine, one: TableFinding, column: ColumnHere) -> str:
+    """What to do about an integer key that is nearly used up."""
+    name = f"{one.table.full_name}.{column.name}"
+    wide = on.default_column("int", layout(CONTROL).shared_bits())
+    if not column.most or column.most >= _WIDEST:
+        return f"No integer type is wider than that of {name}: give new rows keys of another type."
+    return (
+        f"Make {name} {wide.sql_type} before its keys end; the columns that refer to it go first. Fill a second column "
+        "in batches: a change in place locks the table while all rows are written again. The sequence and the programs "
+        "may stop at 32 bits, too."
+    )
+
+
 def options(on: Engine, version: str, one: TableFinding, column: ColumnHere, keys: KeyGroup) -> Mapping[str, Any]:
     """The options of `keybench advise` that describe the table: today's type, and the rows that a year brings."""
     rows = round(one.table.rows or 0)
     a_year = 365 * (inserted_a_day(one.table) or 0.0)
     known = version_of(on, version)
     column_name = column_on(on, column, keys)
+    # counters alike differ in how far they go: the one that ends where the column does
+    takes = on.column(column_name).accepts_all if column_name else lambda _: True
+    name = next((one for one in keys.layouts if takes(layout(one).shared_bits())), keys.layouts[0])
     payload = max(0, round((one.table.row_bytes or 100.0 + keys.layout.key_bytes) - keys.layout.key_bytes))
     return {
         "db": f"{on.name}:{known}" if known else on.name,
         "rows": str(round(rows + a_year)),
-        "existing": f"{keys.layouts[0]}:{rows}{column_name and f':{column_name}'}",
+        "existing": f"{name}:{rows}{column_name and f':{column_name}'}",
         "payload": min(payload, 8_000),
         **({"children": min(one.table.children, 64)} if one.table.children else {}),
     }

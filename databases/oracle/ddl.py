@@ -133,10 +133,10 @@ _IDENTITY = "GENERATED ALWAYS AS IDENTITY"
 SERVER_KEYS = (
     ServerKeys(
         "server-identity",
-        "an identity column, sequence cache of 20",
+        "an identity column, sequence cache of 1,000",
         "number",
         "rfc",
-        f"{_IDENTITY} (CACHE 20)",
+        f"{_IDENTITY} (CACHE 1000)",
         replica=CONTROL,
     ),
     ServerKeys(
@@ -180,7 +180,7 @@ def _default(table: KeyedTable) -> tuple[str, str]:
     server_keys = None if table.by_clients else server_made(SERVER_KEYS, table.layout, table.column, version)
     if server_keys:
         if "IDENTITY" in server_keys.declaration:
-            return f"{_IDENTITY} (CACHE 1000)", "The server numbers the rows."
+            return server_keys.declaration, "The server numbers the rows."
         note = "SYS_GUID() is no UUID of any version, and the next key can be guessed. Its order is not documented."
         return server_keys.declaration, note
     random = table.layout == RANDOM and table.column.name == "raw16" and version >= _UUID

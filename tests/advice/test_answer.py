@@ -142,9 +142,9 @@ def test_keys_stored_as_text_can_be_stored_as_bytes(asked: Asked) -> None:
 def test_a_cluster_is_answered_in_a_sentence(asked: Asked) -> None:
     of = asked(made_by="client", type="uuid", spread=True)
     assert of.best.name == "uuid-v7"
-    assert sentences.more(of)[0] == (
-        "On a cluster, a random or hashed prefix before the key, such as its hash modulo 16, spreads inserts over all "
-        "ranges; keybench has no adapter of clusters, and these figures are of one server."
+    assert screen(of).why.endswith(
+        "On a cluster, these keys alone would all go to one server: put a hash of the key before it, modulo 16 or so. "
+        "These figures are of one server; keybench has no adapter of clusters."
     )
 
 
@@ -157,7 +157,8 @@ def test_the_price_of_a_need_is_told(asked: Asked) -> None:
 
 
 def test_a_layout_that_is_named_is_spoken_of(asked: Asked) -> None:
-    of = asked(made_by="client", type="uuid", layout="uuid-v6,bigint-identity")
+    of = asked(made_by="client", type="uuid", layout="uuid-v7,uuid-v6,bigint-identity")
+    assert [row[0] for row in screen(of).rows][:4] == ["uuid-v7", "uuid-v4", "uuid-v6", "bigint-identity"]
     assert sentences.layouts_asked_for(of) == [
         "`uuid-v6` in a column of type BLOB: as cheap, and it splits 0.0 pages for 1,000 rows; but "
         "somebody who knows one key can guess others.",
@@ -174,11 +175,19 @@ def test_counters_that_the_table_has_stay(asked: Asked) -> None:
 def test_existing_keys_that_end_before_the_table_does_are_told(asked: Asked) -> None:
     of = asked(existing="snowflake:10000", rows_per_second=1e-5)
     assert (of.best.layout.kind, of.existing, of.options) == ("int", None, [])
-    first, *_ = sentences.more(of)
-    assert first.startswith(
-        "Today's `snowflake` keys end before the table does: snowflake keys hold instants from 2010"
+    first = sentences.headline(of)
+    assert "Today's `snowflake` keys end before the table does: snowflake keys hold instants from 2010" in first
+    assert ": set the clock inside that range. Use `" in first
+    assert not screen(of).code
+
+
+def test_an_int_column_ends_at_two_billion_rows(asked: Asked) -> None:
+    of = asked(db="postgresql", rows="2147483648", existing="int-identity:1500M:int")
+    assert (of.best.label, of.existing) == ("bigint-identity", None)
+    assert sentences.headline(of).startswith(
+        "Today's `int-identity` keys end before the table does: the greatest of them is 2,147,483,647. Use "
+        "`bigint-identity` in a column of type bigint, "
     )
-    assert first.endswith(": set the clock inside that range. There are no figures for keeping them.")
 
 
 def test_keys_made_by_clients_have_no_default_in_the_answer(asked: Asked) -> None:
@@ -195,6 +204,7 @@ def test_deleted_rows_are_not_in_the_figures(asked: Asked) -> None:
         "Rows that are deleted are not in these figures: `keybench run --db postgresql --scenario retention` measures "
         "what deletions leave."
     )
+    assert screen(of).why.endswith("drop old partitions: that is cheaper than to delete their rows.")
 
 
 def test_existing_keys_are_in_the_column_that_the_version_has() -> None:

@@ -83,6 +83,18 @@ def test_of_layouts_that_cost_the_same_the_best_kept_wins() -> None:
     assert ranked({**FOUR, "uuid-v7": forecast(40, 120)}, made_by="client").best.candidate.name == "uuid-v6"
 
 
+def test_of_layouts_that_cost_the_same_the_one_asked_about_wins() -> None:
+    found = list(judge_all(FOUR, made_by="client").values())
+    order = ranking(found, "client", lambda name: LANGUAGES.get(name, 0), named=["uuid-v6", "uuid-v4"])
+    assert order is not None
+    assert order.best.candidate.name == "uuid-v6"
+
+
+def test_of_layouts_that_cost_the_same_the_one_of_a_function_of_the_server_wins() -> None:
+    of = {name: forecast(120) for name in ("newsequentialid", "rt-comb-sql")}
+    assert ranked(of, db="mssql", made_by="server").best.candidate.name == "newsequentialid"
+
+
 def test_keys_that_the_table_has_stay_if_they_cost_no_more() -> None:
     def best(of: Mapping[str, IndexForecast]) -> str:
         found = list(judge_all(of, made_by="client").values())

@@ -13,6 +13,7 @@ from keybench.advice.inspection.new_rows import NewRows
 from keybench.advice.inspection.sentences import urgent
 from keybench.databases.contract.existing import ColumnHere, IndexHere, PagesHere, SampleHere, TableHere
 from keybench.databases.registry import engine
+from scripts.questions import needs_of
 from tests.advice.inspection.planted import NOW, instants, made, values
 
 UUID = ColumnHere("id", "uuid", "uuid")
@@ -50,9 +51,28 @@ def test_what_is_urgent_and_what_a_rebuild_gains_comes_first() -> None:
     narrow = ColumnHere("id", "integer", "int", most=(1 << 31) - 1)
     full = IndexFinding(IndexHere("pk", (narrow,), ("primary key",)), (keys,), highest=2_100_000_000)
     reply = advice(on, "18.1", replace(found, indexes=(full,)))
-    assert reply == Advice("Give the column, and those that refer to it, a wider type before its keys end.")
+    assert reply == Advice(
+        "Make public.orders.id bigint before its keys end; the columns that refer to it go first. Fill a second column "
+        "in batches: a change in place locks the table while all rows are written again. The sequence and the programs "
+        "may stop at 32 bits, too."
+    )
     (danger,) = urgent(replace(found, indexes=(full,)))
     assert danger == "public.orders.id is at 2.1 billion of 2.15 billion: 47.5 million keys are left"
+    wide = replace(narrow, sql_type="bigint", most=(1 << 63) - 1)
+    full = replace(full, index=replace(full.index, key=(wide,)), highest=9 * 10**18)
+    reply = advice(on, "18.1", replace(found, indexes=(full,)))
+    assert reply
+    assert reply.text.startswith("No integer type is wider than that of public.orders.id: ")
+
+
+def test_the_command_of_an_int_column_has_the_counter_that_it_holds() -> None:
+    narrow = ColumnHere("id", "integer", "int", most=(1 << 31) - 1)
+    keys = content(SampleHere(made("bigint-identity", instants(2_000)).data), "int", NOW)
+    index = IndexFinding(IndexHere("pk", (narrow,), ("primary key",)), (keys,), highest=200_000, pages=PagesHere(10**7))
+    reply = advice(engine("postgresql"), "18.1", replace(table("uuid-v4", 200_000, 10**7), indexes=(index,)))
+    assert reply
+    assert " --existing int-identity:200000:int " in reply.command
+    assert needs_of(reply.command).existing
 
 
 @pytest.mark.long
