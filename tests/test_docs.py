@@ -66,7 +66,7 @@ def test_the_programs_of_the_documents_run() -> None:
 
 
 def test_the_scenarios_of_the_documents_are_valid_and_drawn_as_shown() -> None:
-    first, past, varying, second = blocks(ROOT / "docs" / "scenarios.md", "toml")
+    first, past, _, varying, second = blocks(ROOT / "docs" / "scenarios.md", "toml")
     assert parse_scenario("mine", first, where="docs").rows == 1_000_000
     head = first.partition("[table]")[0]
     assert parse_scenario("mine", head + varying, where="docs").table.payload
