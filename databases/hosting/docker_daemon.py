@@ -1,15 +1,20 @@
-"""The Docker daemon, asked by docker-py, and the keeper of a container.
+"""The Docker daemon, without Docker's client or library, so that `clean` and the keeper need only the standard library.
 
-The address is `DOCKER_HOST`, else that of the current context, as for Docker's own client. No TLS: only daemons of this
-machine are used. docker-py is imported where it is needed, so that the keeper stays small while it waits.
+The address is `DOCKER_HOST`, else the address of the current context, else the default socket, as for Docker's own
+client. No TLS: only daemons of this machine are used. Requests are those of the Engine API.
 
 The keeper is a small process for each container, which removes the container when the runner ends, however it ends.
 The runner starts this module as `python -m … RUNNER NAME` before it makes the container NAME. There is no keeper on
 Windows, where a process does not learn that its parent has ended.
 """
 
+import hashlib
+import http.client
+import io
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tarfile
@@ -18,16 +23,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from shutil import copyfileobj
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from keybench.errors import EnvironmentMissing
-
-if TYPE_CHECKING:
-    from docker import APIClient
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 TIMEOUT = 1.5
@@ -37,7 +38,7 @@ LABEL = "keybench."
 
 _ANSWER_SECONDS = 60.0  # the longest wait for the answer to a request
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-_CHUNK = 1 << 20  # bytes of an archive that are held at a time
+_PORT = 2375  # of daemons at tcp:// addresses that name none
 _POLL_SECONDS = 0.25  # how often the keeper looks whether the runner is there, and tries again to remove the container
 _RETRY_SECONDS = 10.0
 """How long the keeper retries after the runner has ended, because the daemon may still be creating the container."""
@@ -53,17 +54,25 @@ class Container:
 
 
 def address() -> str:
-    """The address at which the daemon should be. A context that cannot be read counts as none."""
-    from docker.context import ContextAPI
+    """The address at which the daemon should be."""
+    return os.environ.get("DOCKER_HOST") or _of_context() or DEFAULT_HOST
 
-    context: Any = None
-    with suppress(Exception):  # docker-py raises plain Exceptions here
-        context = ContextAPI.get_context(os.environ.get("DOCKER_CONTEXT"))
-    return os.environ.get("DOCKER_HOST") or (context and context.Host) or DEFAULT_HOST
+
+def _of_context() -> str:
+    """The address of the context chosen by `docker context use`; empty if there is none or it cannot be read."""
+    folder = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
+    try:
+        name = os.environ.get("DOCKER_CONTEXT") or json.loads((folder / "config.json").read_text())["currentContext"]
+        meta = folder / "contexts" / "meta" / hashlib.sha256(name.encode()).hexdigest() / "meta.json"
+        return str(json.loads(meta.read_text())["Endpoints"]["docker"]["Host"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 def missing(title: str, instead: str) -> str:
     """Why no container can be started here, and the alternatives; empty if one can. Returns within 2 s."""
+    if find_spec("docker") is None:
+        return f"{title} in a container needs the Python package docker: pip install docker, or {instead}"
     url = urlsplit(address())
     if url.scheme in {"tcp", "http"} and url.hostname and url.hostname not in _LOCAL_HOSTS:
         return (
@@ -79,16 +88,27 @@ def missing(title: str, instead: str) -> str:
 def unreachable() -> str:
     """Why no daemon answers at `address()`; empty if one does. Returns within `TIMEOUT`."""
     try:
-        _client(TIMEOUT).close()
-    except Exception as error:  # of docker-py, of requests, and what answers may be anything
-        return _reason(error)
-    return ""
+        with closing(_connection(TIMEOUT)) as connection:
+            connection.request("GET", "/_ping")
+            response = connection.getresponse()
+            if response.status == HTTPStatus.OK and response.read(64).strip() == b"OK":
+                return ""
+            return f"what answers there is no Docker daemon (HTTP status {response.status})"
+    except TimeoutError:
+        return f"no answer within {TIMEOUT:g} s"
+    except OSError as error:
+        return error.strerror or str(error)
+    except http.client.HTTPException as error:
+        return f"what answers there speaks no HTTP ({type(error).__name__})"
+    except ValueError as error:
+        return str(error)
 
 
 def containers() -> Sequence[Container]:
     """All containers that keybench made, sorted by name. Raises EnvironmentMissing if no daemon answers."""
-    with _daemon() as client:
-        entries = client.containers(all=True, filters={"label": f"{LABEL}engine"})
+    query = urlencode({"all": "1", "filters": json.dumps({"label": [f"{LABEL}engine"]})})
+    with _answer("GET", f"/containers/json?{query}") as response:
+        entries = json.loads(response.read())
     ours = [Container(each["Names"][0].lstrip("/"), each["Image"], each["Labels"]) for each in entries]
     return sorted(ours, key=lambda each: each.name)
 
@@ -96,89 +116,90 @@ def containers() -> Sequence[Container]:
 def data_folder() -> Path | None:
     """The daemon's folder of images and containers (Docker Root Dir). None if this machine has no such folder, as where
     Docker runs in a virtual machine. Raises EnvironmentMissing if no daemon answers."""
-    with _daemon() as client:
-        folder = Path(str(client.info().get("DockerRootDir", "")))
+    with _answer("GET", "/info") as response:
+        folder = Path(str(json.loads(response.read()).get("DockerRootDir", "")))
     return folder if folder.is_absolute() and folder.is_dir() else None
 
 
 def ran_out_of_memory(name: str, since: float) -> bool:
     """Whether the kernel has killed a process of the container for its memory limit since then (seconds since 1970).
     The daemon's events are asked, because a container's state shows only the end of its first process."""
-    with _daemon() as client:
-        until = f"{time.time():.9f}"
-        return any(client.events(f"{since:.9f}", until, {"container": name, "event": "oom"}, decode=True))
+    filters = json.dumps({"container": [name], "event": ["oom"]})
+    query = urlencode({"since": f"{since:.9f}", "until": f"{time.time():.9f}", "filters": filters})
+    with _answer("GET", f"/events?{query}") as response:
+        return bool(response.read().strip())
 
 
 def remove(name: str) -> bool:
     """Removes a container, running or not, with its volumes. Returns False if there is no container of that name."""
-    from docker.errors import APIError
-
-    with _daemon() as client:
-        try:
-            client.remove_container(name, v=True, force=True)
-        except APIError as error:
-            if error.status_code == HTTPStatus.NOT_FOUND:
-                return False
-            if error.status_code != HTTPStatus.CONFLICT:  # another process is already removing it
-                raise
-    return True
+    absent = HTTPStatus.NOT_FOUND
+    removing = HTTPStatus.CONFLICT  # another process is already removing it
+    with _answer("DELETE", f"/containers/{quote(name)}?force=1&v=1", absent, removing) as response:
+        return response.status != absent
 
 
 def copy_file(name: str, source: str, target: Path) -> None:
     """Copies a file, or a folder with the files in it, out of a container, as a stream. Raises EnvironmentMissing if it
     does not exist."""
-    with _daemon() as client:
-        chunks, _ = client.get_archive(name, source, _CHUNK)
-        stream: Any = SimpleNamespace(read=lambda _: next(chunks, b""))  # tarfile asks for _CHUNK bytes each time
-        with tarfile.open(fileobj=stream, mode="r|", bufsize=_CHUNK) as archive:
+    with _answer("GET", f"/containers/{quote(name)}/archive?{urlencode({'path': source})}") as response:
+        with tarfile.open(fileobj=io.BufferedReader(response), mode="r|") as archive:
             for member in archive:
-                place = target.joinpath(*PurePosixPath(member.name).parts[1:])  # the first part is the source's name
                 if member.isdir():
-                    place.mkdir()
+                    target.mkdir(exist_ok=True)
                 elif content := archive.extractfile(member):
+                    place = target / PurePosixPath(member.name).name if target.is_dir() else target
                     with place.open("wb") as file:
-                        copyfileobj(content, file, _CHUNK)
+                        copyfileobj(content, file, 1 << 20)
+        if target.exists():
+            return
+    raise EnvironmentMissing(f"{source} is no file in the container {name}: see `docker exec {name} ls -l {source}`.")
 
 
 @contextmanager
-def _daemon() -> Iterator["APIClient"]:
-    """The daemon's client. EnvironmentMissing if the daemon does not answer, or refuses what it is asked inside."""
-    from docker.errors import APIError, DockerException
-
+def _answer(method: str, path: str, *expected: HTTPStatus) -> Iterator[http.client.HTTPResponse]:
+    """The daemon's answer. EnvironmentMissing if none comes, or if its status is neither a success nor among
+    `expected`; an error while the caller reads the answer counts as none."""
     try:
-        with closing(_client(_ANSWER_SECONDS)) as client:
-            yield client
-    except APIError as error:
-        raise EnvironmentMissing(f"the Docker daemon refuses: {error.explanation}. See `docker ps -a`.") from None
-    except (DockerException, OSError, ValueError) as error:
+        with closing(_connection(_ANSWER_SECONDS)) as connection:
+            connection.request(method, path)
+            response = connection.getresponse()
+            if response.status not in {HTTPStatus.OK, HTTPStatus.NO_CONTENT, *expected}:
+                message = f"HTTP status {response.status}"
+                with suppress(ValueError, KeyError, TypeError):
+                    message = json.loads(response.read())["message"]
+                raise EnvironmentMissing(f"the Docker daemon refuses: {message}. See `docker ps -a`.")
+            yield response
+    except (OSError, ValueError, http.client.HTTPException) as error:
         raise EnvironmentMissing(
-            f"the Docker daemon at {address()} does not answer ({_reason(error)}): start Docker and try again."
+            f"the Docker daemon at {address()} does not answer ({error}): start Docker and try again."
         ) from None
 
 
-def _client(seconds: float) -> "APIClient":
-    """docker-py's client, which has asked the daemon for its version. Raises DockerException, RequestException, or
-    ValueError, also for an unknown kind of address."""
-    from docker import APIClient
-
+def _connection(seconds: float) -> http.client.HTTPConnection:
+    """A connection, not yet opened, to the daemon. Raises ValueError for an unknown kind of address."""
     url = urlsplit(address())
     if url.scheme == "unix":
-        Path(url.path).stat()  # raises before docker-py opens a socket that it would not close
-    elif url.scheme not in {"tcp", "http"} or not url.hostname:
+        return _UnixConnection(url.path, seconds)
+    if url.scheme not in {"tcp", "http"} or not url.hostname:
         raise ValueError("keybench asks only daemons at unix:// and tcp:// addresses")
-    return APIClient(address(), timeout=seconds)
+    return http.client.HTTPConnection(url.hostname, url.port or _PORT, timeout=seconds)
 
 
-def _reason(error: BaseException) -> str:
-    """What went wrong below docker-py's and requests' own errors, which quote one another."""
-    root = error
-    while inner := root.__cause__ or root.__context__:
-        root = inner
-    if isinstance(root, TimeoutError):
-        return f"no answer within {TIMEOUT:g} s"
-    if isinstance(root, OSError) and root.strerror:
-        return root.strerror
-    return str(error) if root is error else f"what answers there is no Docker daemon ({type(root).__name__})"
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a socket in the file system."""
+
+    def __init__(self, path: str, seconds: float) -> None:
+        super().__init__("localhost", timeout=seconds)
+        self._path, self._seconds = path, seconds
+
+    def connect(self) -> None:
+        """Connects to the path."""
+        family = getattr(socket, "AF_UNIX", None)
+        if family is None:
+            raise OSError("this system has no such sockets")
+        self.sock = socket.socket(family, socket.SOCK_STREAM)
+        self.sock.settimeout(self._seconds)
+        self.sock.connect(self._path)
 
 
 def start_keeper(name: str) -> subprocess.Popen[bytes] | None:

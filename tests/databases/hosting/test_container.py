@@ -118,10 +118,13 @@ def test_a_daemon_of_another_machine_is_not_used(monkeypatch: pytest.MonkeyPatch
 def test_a_daemon_that_has_gone_is_an_error_with_the_next_step(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/gone.sock")
     gone = "the Docker daemon at {} does not answer ({}): start Docker and try again."
-    for ask in (contained(engine("postgresql")).start, docker_daemon.containers):
+    for ask, why in (
+        (contained(engine("postgresql")).start, "No such file or directory"),
+        (docker_daemon.containers, "[Errno 2] No such file or directory"),
+    ):
         with pytest.raises(EnvironmentMissing) as refused:
             ask()
-        assert str(refused.value) == gone.format(f"unix://{tmp_path}/gone.sock", "No such file or directory")
+        assert str(refused.value) == gone.format(f"unix://{tmp_path}/gone.sock", why)
 
 
 def test_a_container_is_in_use_while_its_runner_lives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,9 +149,7 @@ def test_the_address_of_a_context(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert docker_daemon.address() == docker_daemon.DEFAULT_HOST
     folder = tmp_path / "contexts" / "meta" / hashlib.sha256(b"colima").hexdigest()
     folder.mkdir(parents=True)
-    (folder / "meta.json").write_text(
-        json.dumps({"Name": "colima", "Metadata": {}, "Endpoints": {"docker": {"Host": "unix:///there.sock"}}})
-    )
+    (folder / "meta.json").write_text(json.dumps({"Endpoints": {"docker": {"Host": "unix:///there.sock"}}}))
     assert docker_daemon.address() == "unix:///there.sock"
     monkeypatch.setenv("DOCKER_HOST", "unix:///first.sock")
     assert docker_daemon.address() == "unix:///first.sock"

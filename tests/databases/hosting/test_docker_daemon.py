@@ -13,7 +13,7 @@ import pytest
 
 from keybench.databases.hosting import docker_daemon
 
-VERSION = b'HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n{"ApiVersion":"1.44"}'
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK"
 
 
 @contextmanager
@@ -72,9 +72,9 @@ def test_a_daemon_that_answers(kind: Callable[[], tuple[socket.socket, str]], mo
     at, host = kind()
     monkeypatch.setenv("DOCKER_HOST", host)
     asked: list[bytes] = []
-    with listening(at, answer(VERSION, asked)):
+    with listening(at, answer(OK, asked)):
         assert docker_daemon.unreachable() == ""
-    assert asked[0].startswith(b"GET /version HTTP/1.1\r\n")
+    assert asked[0].startswith(b"GET /_ping HTTP/1.1\r\n")
 
 
 @pytest.mark.parametrize("kind", [unix, tcp])
@@ -98,9 +98,15 @@ def _wait_for_the_end(client: socket.socket) -> None:
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "what answers there is no Docker daemon (HTTPError)"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "what answers there is no Docker daemon (KeyError)"),
-        (b"SSH-2.0-OpenSSH_9.2\r\n", "what answers there is no Docker daemon (BadStatusLine)"),
+        (
+            b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+            "what answers there is no Docker daemon (HTTP status 404)",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+            "what answers there is no Docker daemon (HTTP status 200)",
+        ),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "what answers there speaks no HTTP (BadStatusLine)"),
     ],
 )
 def test_something_else_that_answers(reply: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,8 +146,8 @@ def test_the_folder_of_a_daemon_may_be_in_a_virtual_machine(
 ) -> None:
     """Docker Desktop's is; a daemon on Linux, which tests/containers has, cannot show that."""
     folder = tmp_path if exists else Path("/var/lib/docker-in-a-virtual-machine")
-    body = json.dumps({"ApiVersion": "1.44", "DockerRootDir": str(folder)}).encode()
+    body = json.dumps({"DockerRootDir": str(folder)}).encode()
     at, host = tcp()
     monkeypatch.setenv("DOCKER_HOST", host)
-    with listening(at, answer(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + body, [])):
+    with listening(at, answer(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body), [])):
         assert docker_daemon.data_folder() == (folder if exists else None)
