@@ -3,6 +3,7 @@ not suit. The terminal, the page and JSON show the same."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Final
 
 from keybench.advice import existing_sentences, sentences
@@ -45,6 +46,12 @@ class Screen:
     second: str
     when_not: str
     basis: str
+
+    @property
+    def grid(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """The head and the cells of the table, without the columns of which nothing is known."""
+        known = [any(row[at] != UNKNOWN for row in self.rows) for at in range(len(HEAD))]
+        return list(compress(HEAD, known)), [list(compress(row, known)) for row in self.rows]
 
 
 def screen(answer: Answer) -> Screen:

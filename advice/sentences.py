@@ -252,7 +252,7 @@ def _alike(one: Choice, other: Choice) -> bool:
 
 def _costs(best: Choice, other: Choice | None = None) -> str:
     """What an insert of the best writes to the log and reads, as a clause behind a comma; empty if nobody knows. The
-    log only if it is less than the other one's."""
+    log only if it is less than the other one's, no reads only if the other one reads."""
     parts = []
     ours, theirs = best.forecast, other.forecast if other else None
     if ours.log_bytes and theirs and theirs.log_bytes and ours.log_bytes.value * ALIKE < theirs.log_bytes.value:
@@ -260,7 +260,8 @@ def _costs(best: Choice, other: Choice | None = None) -> str:
     if ours.reads is not None:
         more = theirs.reads.value if theirs and theirs.reads else 0.0
         beside = f" instead of {more:.2f}" if more >= 0.005 and more > ALIKE * ours.reads.value else ""
-        parts.append(f"reads {existing_sentences.pages(ours.reads.value)} from disk{beside}")
+        if beside or ours.reads.value >= 0.005:
+            parts.append(f"reads {existing_sentences.pages(ours.reads.value)} from disk{beside}")
     return f", and each insert {' and '.join(parts)}" if parts else ""
 
 

@@ -7,17 +7,20 @@ from typing import NoReturn
 
 from keybench import interruption
 
+_WITHOUT_LINKS = """\
+keybench: this installation has no folders of keybench: its checkout has files in place of links.
+With Windows' developer mode on, clone again with `git clone -c core.symlinks=true`, and install from there.
+"""
+"""git on Windows writes links as files, and pip leaves them out."""
+
 
 def main() -> NoReturn:
     """Runs the command that the first argument names, and ends the process."""
     interruption.listen()
-    if not Path(__file__).with_name("advice").is_dir():  # git on Windows writes links as files, and pip leaves them out
-        sys.stderr.write(
-            "keybench: this installation has no folders of keybench: its checkout has files in place of links. With "
-            "Windows' developer mode on, clone again with `git clone -c core.symlinks=true`, and install from there.\n"
-        )
-        sys.exit(4)
     try:
+        if not Path(__file__).with_name("advice").is_dir():
+            sys.stderr.write(_WITHOUT_LINKS)
+            sys.exit(4)
         from keybench import cli  # takes a while
 
         cli.run()

@@ -11,7 +11,7 @@ import keybench
 from keybench.advice import sentences
 from keybench.advice.answer import Answer
 from keybench.advice.output import table
-from keybench.advice.screen import HEAD, screen, steps
+from keybench.advice.screen import screen, steps
 
 _CODE: Final = re.compile(r"`([^`]+)`")
 _UNIT: Final = re.compile(r"(?<=\d) (?=%|×|[KMGT]?B\b)|(?<=×) (?=as\b|the\b)")
@@ -32,7 +32,6 @@ def page(answer: Answer) -> str:
     return environment.get_template("advice.html.jinja").render(
         answer=answer,
         screen=seen,
-        head=HEAD,
         paragraphs=sentences.more(answer),
         css=Markup(css),  # noqa: S704 (our own file)
         database=f"{answer.needs.on.title} {answer.needs.version}",

@@ -10,7 +10,7 @@ from rich.text import Text
 from keybench.advice import sentences
 from keybench.advice.answer import Answer
 from keybench.advice.output import table
-from keybench.advice.screen import HEAD, screen, steps
+from keybench.advice.screen import screen, steps
 from keybench.databases.contract.statements import Statement
 
 _LINES = 25
@@ -20,7 +20,8 @@ _LINES = 25
 def show(answer: Answer, console: Console, *, everything: bool = False) -> None:
     """Prints the answer on one screen; `everything`: and after it all layouts, ways, statements and calls."""
     database, seen = f"{answer.needs.on.title} {answer.needs.version}".strip(), screen(answer)
-    grid = _grid(HEAD, seen.rows, seen.chosen, texts=(0, len(HEAD) - 1))
+    head, rows = seen.grid
+    grid = _grid(head, rows, seen.chosen, texts=(0, len(head) - 1))
     above: list[RenderableType] = [Text(seen.do, "bold"), Text(seen.why), Text(), grid]
     basis = seen.basis if everything else f"{seen.basis} --all says more."
     below: list[RenderableType] = [

@@ -160,7 +160,9 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
                     replacement = shown(url) if is_url(url) else "…"
                     after = url.partition("://")[2]
                     names = [url, after] if re.search(r"\?.*=", after) else [url]  # a file's name has no scheme
-                    for spelled in (form for name in names for form in (name, str(PurePath(name)))):  # fewer slashes
+                    if is_url(url):  # a path that was made of it has fewer slashes
+                        names = [form for name in names for form in (name, str(PurePath(name)))]
+                    for spelled in names:
                         for spelling in (spelled, repr(spelled)[1:-1], _escaped(spelled)):
                             message = message.replace(spelling, replacement)
         # A path that was made of a URL is spelled otherwise, but the login in it is the same.

@@ -64,6 +64,13 @@ def test_a_new_table_has_three_to_five_rows_to_compare_and_the_code(asked: Asked
     assert seen.when_not == "Not if tables of several sites will be merged."
 
 
+def test_what_nobody_knows_has_no_column_and_no_reads_are_no_gain_over_none(asked: Asked) -> None:
+    seen = screen(asked(db="mssql", rows="1e6"))
+    assert seen.grid[0] == ["", "index", "reads a row", "use when"]
+    assert [len(row) for row in seen.grid[1]] == [4] * len(seen.rows)
+    assert "from disk" not in seen.why
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("existing", ["", "uuid-v4:20M", "uuid-v4:2M:char36"])
 def test_the_answer_has_25_lines_of_80_columns(asked: Asked, existing: str) -> None:
