@@ -37,7 +37,12 @@ def phases(trial: Trial, metric: Metric) -> dict[str, float | None]:
 
 @pytest.mark.parametrize(
     ("database", "server"),
-    [("postgresql", "embedded"), ("postgresql", "local"), ("mariadb", "local"), ("mysql", "local"), ("sqlite", "auto")],
+    [
+        ("postgresql", "embedded"),
+        ("mariadb", "local"),
+        ("sqlite", "auto"),
+        *(pytest.param(name, "local", marks=pytest.mark.long) for name in ("postgresql", "mysql")),
+    ],
 )
 def test_rows_are_updated_and_read_on_a_server(here: Run, tmp_path: Path, database: str, server: str) -> None:
     on = engine(database)
