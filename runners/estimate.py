@@ -26,6 +26,7 @@ _MOST_ROWS = 200_000
 """Rows of a pilot, at most."""
 _WORTH = 4
 """A database has pilots only if its trials insert more than this many times the pilots' rows."""
+_LONG_SECONDS = 600.0  # from which on a run is told how to take less time
 _MODEL_BYTES, _SERVER_BYTES = 160, 350
 """Bytes of memory a row: peaks of the runner at 1.3 to 2 million rows, rounded up.
 
@@ -159,9 +160,10 @@ def pilot(
     reason = "small: pilots would insert a quarter of their rows or more, so no time is predicted"
     if not on:
         return f"the trials are {reason}"
+    less = " (fewer --rows, --layout or --blocks take less)" if seconds > _LONG_SECONDS else ""
     if not others:
-        return f"the trials will take about {duration(seconds)}"
-    return f"the trials on {on} will take about {duration(seconds)}; those on {others} are {reason}"
+        return f"the trials will take about {duration(seconds)}{less}"
+    return f"the trials on {on} will take about {duration(seconds)}{less}; those on {others} are {reason}"
 
 
 def _pilots(trials: Sequence[TrialPlan]) -> tuple[list[TrialPlan], tuple[int, ...]]:
