@@ -171,8 +171,10 @@ def finding(answers: Sequence[GroupAnswer]) -> str:
         return "No trial is recorded yet."
     indexed = [one for one in answers if not one.group.only_keys and any(arm.good for arm in one.group.arms)]
     late = [one for one in indexed if lag_clauses(one.group)]
-    if len(indexed) < 2 or late:
-        return (late or indexed or answers)[0].sentence
+    if late:  # what becomes of the late writers' keys; below, their sentence also says where the others go
+        return f"{late[0].sentence.partition('; ')[0].removesuffix('.')}."
+    if len(indexed) < 2:
+        return (indexed or answers)[0].sentence
     beside = [random_beside_best(one.group) for one in indexed]
     if all(beside):
         return _by_random(indexed, [one for one in beside if one])
