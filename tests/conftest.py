@@ -36,13 +36,16 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # those have it from the process th
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-@pytest.fixture(autouse=True)
-def signals() -> Iterator[None]:
-    """A command run in this process takes signals over until it has ended, as if the process ended with it."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Iterator[None]:
+    """A command run in this process takes signals over until it has ended, as if the process ended with it. A fixture
+    of a module or a session may run one: a fixture of each test would be too late."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    try:
+        return (yield)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def pytest_report_header() -> list[str]:
