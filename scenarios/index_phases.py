@@ -25,9 +25,12 @@ Amount = Annotated[
 
 def count_of(amount: float, rows: int) -> int:
     """How many rows an amount is where there are `rows`: at least one."""
-    if isinstance(amount, int):
-        return amount
-    return max(1, int(rows * amount + 1e-6))  # a third of 30 rows is 10, though 30 · 0.333… is less
+    return amount if isinstance(amount, int) else max(1, _share_of(amount, rows))
+
+
+def _share_of(share: float, rows: int) -> int:
+    """How many rows a share is, rounded down: a third of 30 rows is 10, though 30 · 0.333… is less."""
+    return int(rows * share + 1e-6)
 
 
 class BuildPart(FilePart):
@@ -58,9 +61,7 @@ class DeletePart(FilePart):
         """How many of `rows` rows are deleted."""
         if self.all_but_each:
             return rows - -(-rows // self.all_but_each)
-        return int(
-            rows * (self.oldest or self.random or 0.0) + 1e-6
-        )  # a third of 30 rows is 10, though 30 · 0.333… less
+        return _share_of(self.oldest or self.random or 0.0, rows)
 
 
 class UpdatePart(FilePart):
