@@ -147,12 +147,12 @@ def number_of(figure: Figure | None) -> str:
 def steps(answer: Answer, option: Option) -> list[Statement]:
     """The statements of one way to go, in order; empty for staying."""
     assert answer.existing  # there are options only where the table has keys
-    needs, old, new = answer.needs, answer.existing.candidate, answer.best
+    needs, old = answer.needs, answer.existing.candidate
     return statements.steps(
         option.name,
         needs.on,
         needs.version,
         (old.column, old.name),
-        (new.column, new.name),
+        (answer.best.column, option.layout),
         by_clients=needs.made_by == "client",
     )
