@@ -10,7 +10,7 @@ from keybench.advice.decision import Decision, decide
 from keybench.advice.how_to.existing import Option, options
 from keybench.advice.how_to.libraries import LibraryCall, calls_for
 from keybench.advice.how_to.orm import Snippet, snippet
-from keybench.advice.how_to.statements import create_table
+from keybench.advice.how_to.statements import create_table, create_with_public_id
 from keybench.advice.index_forecast import IndexForecast, Question, forecast
 from keybench.advice.needs import ExistingKeys, Needs, coming
 from keybench.advice.ranking import Choice, Ranking, judge, ranking
@@ -48,6 +48,8 @@ class Answer:
     """What to do about the keys that the table has; None without options."""
     public_id: IndexForecast | None = None
     """The index of a second, random id for people outside; None where nobody needs one."""
+    with_public_id: Sequence[Statement] = ()
+    """A new table with a counter as its key and such an id, where the engine knows one."""
     ends: str = ""
     """Why the keys that the table has cannot go on to the last row."""
 
@@ -131,7 +133,8 @@ def answer(needs: Needs) -> Answer:
         mapping=_mapping(needs, makes),
         statements=create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
         refused=refused,
-        public_id=_public_id(needs) if needs.public_id else None,
+        public_id=_public_id(needs) if needs.public_id or needs.new_public_id else None,
+        with_public_id=create_with_public_id(needs.on, needs.version) if needs.new_public_id else (),
         ends=dict(refused).get(today.label, "") if today else "",
     )
 
