@@ -126,7 +126,7 @@ def _shown(answer: Answer) -> Iterator[tuple[str, tuple[Choice, str]]]:
     yield from told.items()
 
 
-def _inside(answer: Answer) -> tuple[str, ...]:
+def _inside(answer: Answer) -> tuple[str, str, str, str, str]:
     """The row of a counter inside with a random id outside: both indexes, which have no log by this model."""
     inside = next(one.forecast for one in answer.ranking.missing if one.candidate.name == CONTROL)
     outside = answer.public_id
