@@ -236,3 +236,13 @@ def test_a_new_unguessable_table_of_sql_server_may_have_a_counter_inside(asked: 
     assert json.loads(json.dumps(as_json.content(of)))["with_public_id"][0]["sql"] == table.sql
     assert not asked(db="mssql", unguessable=True, merge=True).with_public_id
     assert not asked(unguessable=True).with_public_id
+
+
+def test_layouts_whose_order_the_column_undoes_are_for_all_and_for_whoever_names_them() -> None:
+    def shown(*, foreign: bool, **given: str) -> set[str]:
+        of = answer(needs({**USUAL, "db": "sqlite", "rows": "20000", **given}), foreign=foreign)
+        return {one.candidate.name for one in (*of.ranking.meeting, *of.ranking.missing)}
+
+    assert "masstransit-newid" not in shown(foreign=False)
+    assert "masstransit-newid" in shown(foreign=True)
+    assert "masstransit-newid" in shown(foreign=False, layout="masstransit-newid")
