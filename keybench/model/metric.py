@@ -163,27 +163,10 @@ class Metric(Declared):
         "Retries until success", "retries", "lower",
         "Retries of a transaction that the server rolled back at least once; mean.",
     )
-    MOST_RETRIES = "most_retries", definition.contention(
-        "Retries until success, most", "retries", "lower",
-        "Retries of the transaction that needed most of them.",
-    )
     WAITING = "waiting", definition.contention(
         "Writers by wait", "% of writers' time", "neither",
         "Share of samples of the writers' connections, taken outside of the writers, that show this wait. `running`: "
         "no wait; `client`: the server waits for the writer. All kinds are 100 % together.",
-    )
-    PREDICATE_LOCKS = "predicate_locks", definition.contention(
-        "Predicate locks on leaves", "locks", "neither",
-        "Locks that serialisable transactions hold on pages of the key's index: mean of samples.",
-    )
-    PREDICATE_LEAVES = "predicate_leaves", definition.contention(
-        "Leaves with predicate locks", "leaves", "neither",
-        "Pages of the key's index with at least one such lock: mean of samples.",
-    )
-    SAME_LEAF = "same_leaf", definition.contention(
-        "Transactions that meet on a leaf", "% of transactions", "lower",
-        "Share of transactions that insert into a leaf where one of the n − 1 transactions before it inserts, in "
-        "planned order, with n writers: leaves of the finished index, by the page model.",
     )
     POINT_UNIFORM_US = "point_uniform_us", definition.afterwards(
         "Point look-up, any key", "µs", "lower",
