@@ -4,10 +4,12 @@ Probes and timers supply readings by these names. Reports, exports and checks de
 declarations. If a server cannot give a metric, the reading is absent and says why. It is never zero and never missing.
 """
 
+from typing import Final
+
 from keybench.model import definition
 from keybench.model.definition import DEEP_LEAVES, HIGHEST, P95, Declared, Theme
 
-__all__ = ["DEEP_LEAVES", "Metric", "of_theme"]
+__all__ = ["DEEP_LEAVES", "LAG_METRICS", "Metric", "of_theme"]
 
 
 class Metric(Declared):
@@ -226,10 +228,6 @@ class Metric(Declared):
         "Insert position, mean", "% of keys", "lower",
         "Share of the keys present above a new one: 0 if appended.",
     )
-    POSITION_P95 = "position_p95", definition.position(
-        "Insert position, p95", "% of keys", "lower",
-        "95 % of inserts had no greater share above.",
-    )
     LAGGING_INSERTS = "lagging_inserts", definition.position(
         "Inserts that lag", "% of inserts", "lower",
         f"Share of inserts with a key above them present. {HIGHEST}",
@@ -249,10 +247,6 @@ class Metric(Declared):
         f"The lag in rows over the mean rows of a leaf of the finished index. {HIGHEST}",
     )
     LAG_LEAVES_P95 = "lag_leaves_p95", definition.position("Lag, p95", "leaves", "lower", P95)
-    EDGE_DISTANCE_PAGES = "edge_distance_pages", definition.position(
-        "Distance from the right edge", "leaves", "lower",
-        "Keys present above a new one, over the mean rows of a leaf of the finished index; mean over inserts.",
-    )
     DEEP_INSERTS = "deep_inserts", definition.position(
         "Deep inserts", "% of inserts", "lower",
         f"Share of inserts more than {DEEP_LEAVES} leaves from the edge.",
@@ -274,6 +268,19 @@ class Metric(Declared):
         "What the hypervisor gave to other virtual machines while the rows were sent.",
     )
     # fmt: on
+
+
+# An insert lags if a key above it is present. Only the inserts that lag count for the distance: a writer that appends
+# for an hour and then lags for an hour would otherwise have a median of zero.
+LAG_METRICS: Final = (
+    Metric.LAGGING_INSERTS,
+    Metric.LAG_ROWS_P50,
+    Metric.LAG_ROWS_P95,
+    Metric.LAG_SECONDS_P50,
+    Metric.LAG_SECONDS_P95,
+    Metric.LAG_LEAVES_P50,
+    Metric.LAG_LEAVES_P95,
+)
 
 
 def of_theme(theme: Theme) -> tuple[Metric, ...]:

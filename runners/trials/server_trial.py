@@ -168,7 +168,7 @@ class ServerTrial(TrialRunner):
         everything += [Reading(metric, None, "absent", why) for metric, why in on.absent.items() if metric not in known]
         return Measurements(
             everything,
-            [loaded.series(), *loaded.latency_series(), *predicted.series],
+            [loaded.series()],
             [*pictures, *predicted.blobs],
             predicted.traceback,
         )
@@ -208,7 +208,7 @@ class ServerTrial(TrialRunner):
         costs = load_cost(on, self.request, arrived)
         return Measurements(
             [*predicted.readings, *costs.readings, *placed.readings],
-            placed.series,
+            (),
             [*predicted.blobs, *placed.blobs, *costs.blobs],
             predicted.traceback,
         )
