@@ -110,9 +110,59 @@ def test_pages_are_predicted_after_updates_and_reads(here: Run, tmp_path: Path) 
         assert by_kind[SubjectKind.PHASE] == pytest.approx(by_kind[SubjectKind.MODEL_PHASE], abs=1e-9)
 
 
+UPSERT, QUEUE, ALONE = "upsert", "queue-popped", "autovacuum-on"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "database"),
+    [(QUEUE, "sqlite"), (UPSERT, "sqlite"), (ALONE, "postgresql"), (QUEUE, "mariadb"), (UPSERT, "mariadb")],
+)
+def test_scenarios_that_keybench_brings(here: Run, tmp_path: Path, scenario: str, database: str) -> None:
+    server = {"mariadb": "local"}.get(database, "embedded")
+    if reason := engine(database).missing(server):
+        pytest.skip(reason)
+    rows = ("--rows", "4000", "--blocks", "1", "--layout", "uuid-v4", "--column", "native")
+    done = here("--db", database, "--server", server, "--scenario", scenario, *rows)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for trial in latest_trials(tmp_path):
+        missing = [one.reason for one in trial.readings if one.subject == MODEL and one.value is None]
+        if scenario == ALONE:
+            assert missing == [
+                "No prediction: the page model of PostgreSQL does not know when autovacuum comes: tables with "
+                "autovacuum = on are measured alone."
+            ]
+        else:
+            predicted = phases(trial, Metric.LEAF_PAGES, SubjectKind.MODEL_PHASE)
+            assert (phases(trial, Metric.LEAF_PAGES), missing) == (predicted, [])
+
+
 @pytest.mark.parametrize(
     ("phases", "arguments", "message"),
     [
+        (
+            ["insert = 1.0", "update = { rows = 1.5 }"],
+            ["--db", "sqlite"],
+            "scenario mine.toml: phase.1.update.rows: Input should be less than or equal to 1 (it says 1.5) Fields: "
+            "docs/scenarios.md.",
+        ),
+        (
+            ["insert = 1.0", 'update = { rows = 9, column = "status" }'],
+            ["--db", "sqlite"],
+            "scenario mine.toml: a phase updates the column status, which the table lacks: add status = true to the "
+            "table Fields: docs/scenarios.md.",
+        ),
+        (
+            ["insert = 1.0", 'update = { rows = 9, column = "price" }'],
+            ["--db", "sqlite"],
+            "scenario mine.toml: phase.1.update.column: Input should be 'payload' or 'status' (it says 'price') "
+            "Fields: docs/scenarios.md.",
+        ),
+        (
+            ["insert = 1.0", "rebuild = { fill = 9 }"],
+            ["--db", "sqlite"],
+            "scenario mine.toml: phase.1.rebuild.fill: Input should be greater than or equal to 10 (it says 9) Fields: "
+            "docs/scenarios.md.",
+        ),
         (
             ["insert = 1.0", "delete = { oldest = 0.5 }", "update = { rows = 1001 }"],
             ["--db", "sqlite"],
