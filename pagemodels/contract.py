@@ -113,11 +113,12 @@ def delete(state: IndexState, ranks: NDArray[np.int64], rows_per_tx: int) -> Non
 
 @runtime_checkable
 class KnowsUpdates(Protocol):
-    """A state of an engine whose indexes get an entry for each new version of a row, and whose readers mark entries."""
+    """A state that knows what updates and readers do to the index: on some engines nothing."""
 
-    def update(self, ranks: NDArray[np.int64], rows_per_tx: int) -> None:
-        """Adds an entry for a new version of each of these rows, in order, `rows_per_tx` of them in a transaction.
-        UsageError for a key that is not there, and where the model does not know what the engine does."""
+    def update(self, ranks: NDArray[np.int64], rows_per_tx: int, characters: NDArray[np.int64] | None = None) -> None:
+        """Updates these rows, in order, `rows_per_tx` of them in a transaction: each gets a payload of so many
+        `characters`, (n,), or, for None, a status that is higher by one. UsageError for a key that is not there, and
+        where the model does not know what the engine does."""
 
     def read(self, ranks: NDArray[np.int64], *, by_key: bool) -> None:
         """Rows are read: each of these `by_key`, or all of them as the first ones in the order of the key. UsageError

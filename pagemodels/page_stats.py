@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Any, Literal, NamedTuple, Self
 
@@ -121,6 +121,11 @@ class PageStats:
             page_rows=page_rows,
             **more,
         )
+
+    def without_order(self) -> Self:
+        """The same without the order of the pages and the server's counter, which an index in the same file
+        changes that the model does not follow."""
+        return replace(self, fragmentation=nan, back_links=nan, nonadjacent=nan, split_counter=None)
 
 
 def readings(stats: PageStats, of: Subject = KEY, note: str = "", *, origin: Origin = "modelled") -> list[Reading]:

@@ -85,6 +85,15 @@ def chosen(ranks: NDArray[np.int64], keys: int) -> NDArray[np.bool_]:
     return is_chosen
 
 
+def earlier_equals(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,): how many of the ranks before each one are equal to it."""
+    order = np.argsort(ranks, kind="stable")
+    begins = np.flatnonzero(np.diff(ranks[order], prepend=-1))  # where equal ones begin
+    counts = np.empty(len(ranks), np.int64)
+    counts[order] = np.arange(len(ranks)) - np.repeat(begins, np.diff(np.append(begins, len(ranks))))
+    return counts
+
+
 def _is_among(ranks: NDArray[np.int64], keys: int) -> NDArray[np.bool_]:
     """(keys,): for each rank below `keys`, whether it is among `ranks`; False for all if `ranks` has other numbers."""
     is_among = np.zeros(keys, np.bool_)

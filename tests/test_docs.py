@@ -11,18 +11,24 @@ from functools import cache
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from keybench.cli import COMMANDS
+from keybench.databases.contract.settings import Profile
+from keybench.databases.mysql.flavour import MARIADB, MYSQL
+from keybench.databases.postgresql import ddl
+from keybench.databases.postgresql.engine import ENGINE as POSTGRESQL
 from keybench.databases.registry import engines
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layouts
 from keybench.generators.core.process import Process
 from keybench.model.byteorder import rank
+from keybench.model.table import Table
 from keybench.runners.launch import timetable
 from keybench.scenarios.files import parse_scenario, scenario_names
 
@@ -128,6 +134,21 @@ def test_every_database_is_in_the_documents_and_the_way_to_all_layouts() -> None
     assert 85 <= len({layout.name for layout in layouts().values()}) <= 99
     for engine in engines().values():
         assert f"| {engine.title} |" in text, engine.title
+
+
+def test_every_setting_that_keybench_chooses_is_in_the_documents() -> None:
+    text = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"[\w.]+", text.partition("the database's own defaults")[2].partition("\n## ")[0]))
+    for on in engines().values():
+        for profile in get_args(Profile):
+            assert set(on.settings(profile, "default").values) <= named, on.title
+    child = Table("t", POSTGRESQL.column("uuid"), 9, "fk")
+    of_tables = re.findall(r"(\w+) = (?:off|false)", " ".join(ddl.create(child)))
+    assert len(of_tables) == 3
+    assert {option.removesuffix("_enabled") for option in of_tables} <= named
+    of_sessions = re.findall(r"SET (\w+) = ", " ".join((*MARIADB.session, *MYSQL.session)))
+    assert of_sessions
+    assert set(of_sessions) <= named
 
 
 def test_the_scenarios_of_the_documents_exist() -> None:

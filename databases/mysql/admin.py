@@ -27,7 +27,7 @@ from keybench.model.column import Column, EncodedKeys
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import require_fill_factor
-from keybench.pagemodels.innodb.state import InnodbPages
+from keybench.pagemodels.innodb.server_pages import InnodbPages
 
 _MOST_PURGE_SECONDS = 60.0  # the longest wait for purge
 _SLICE_ROWS = 50_000  # keys that the server joins to one value

@@ -21,7 +21,7 @@ from keybench.model.column import Column
 from keybench.pagemodels.contract import Level
 from keybench.pagemodels.innodb import tablespace as spaces
 from keybench.pagemodels.innodb.records import LEAF_BYTES
-from keybench.pagemodels.innodb.state import Extents, Heaps, InnodbPages
+from keybench.pagemodels.innodb.server_pages import Extents, Heaps, InnodbPages
 from keybench.pagemodels.innodb.tablespace import extent_pages
 from keybench.pagemodels.page_stats import LeafOrder
 

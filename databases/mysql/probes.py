@@ -33,7 +33,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.innodb import records
-from keybench.pagemodels.innodb.state import InnodbPages
+from keybench.pagemodels.innodb.server_pages import InnodbPages
 
 _NO_PROCESS: Final = "INNODB_METRICS cannot be read without the privilege PROCESS."
 _LATCHES: Final = """

@@ -79,18 +79,22 @@ def create(table: Table) -> tuple[str, ...]:
     created = "created bigint NOT NULL, " if table.by_date else ""
     filled = f"fillfactor = {fill}" if (fill := table.settings.get("fillfactor")) else ""
     constraint = "NOT NULL" if table.key == "fk" else f"PRIMARY KEY{f' WITH ({filled})' if filled else ''}"
-    heap = f"fillfactor = {heap_fill}, " if (heap_fill := table.settings.get("heap_fillfactor")) else ""
+    stored = [f"fillfactor = {heap_fill}"] if (heap_fill := table.settings.get("heap_fillfactor")) else []
+    if table.settings.get("autovacuum") != "on":
+        stored += ["autovacuum_enabled = false", "toast.autovacuum_enabled = false"]
+    options = f" WITH ({', '.join(stored)})" if stored else ""
     statements = [
-        f"CREATE TABLE {name(table)} ({created}key {table.column.sql_type} {constraint}{default}{payload}{status}) "
-        f"WITH ({heap}autovacuum_enabled = false, toast.autovacuum_enabled = false)" + marked(name(table))
+        f"CREATE TABLE {name(table)} ({created}key {table.column.sql_type} {constraint}{default}{payload}{status})"
+        + options
+        + marked(name(table))
     ]
     if table.status:
         statements.append(f'CREATE INDEX "{table.name}_status" ON {name(table)} (status)')
     if table.by_date:
         statements.append(f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)')
     if table.key == "fk":
-        options = ", ".join(filter(None, ["deduplicate_items = off", filled]))
-        statements.append(f'CREATE INDEX "{table.name}_key" ON {name(table)} (key) WITH ({options})')
+        of_index = ", ".join(filter(None, ["deduplicate_items = off", filled]))
+        statements.append(f'CREATE INDEX "{table.name}_key" ON {name(table)} (key) WITH ({of_index})')
     return tuple(statements)
 
 

@@ -76,6 +76,7 @@ SETTABLE = (
         "table",
         numbers=range(10, 101),
     ),
+    Setting("autovacuum", "whether the server cleans the table by itself", "off", "table", ("off", "on")),
     checkpoint("max_wal_size", "4096M", 32),
 )
 BLOCK_SIZE, ACCESS_METHOD = "block_size", "default_table_access_method"
@@ -84,7 +85,10 @@ _MAX_WAL_SIZE = "max_wal_size"
 
 def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
     """The values of a private server with the settings that the user chose."""
-    return {**settings.values, **({_MAX_WAL_SIZE: f"{chosen[CHECKPOINT]}B"} if CHECKPOINT in chosen else {})}
+    values = {**settings.values, **({_MAX_WAL_SIZE: f"{chosen[CHECKPOINT]}B"} if CHECKPOINT in chosen else {})}
+    if chosen.get("autovacuum") == "on":
+        values |= {"autovacuum": "on", "autovacuum_naptime": "1s"}  # a minute by default, which a trial hardly takes
+    return values
 
 
 def page_settings(variables: Mapping[str, str]) -> dict[str, str]:
@@ -105,5 +109,10 @@ def model_parameters(table: Table) -> dict[str, int]:
         raise UsageError(
             "the page model of PostgreSQL knows the table access method heap only, and this server has "
             f"{ACCESS_METHOD} = {method}."
+        )
+    if settings.get("autovacuum") == "on":
+        raise UsageError(
+            "the page model of PostgreSQL does not know when autovacuum comes: tables with autovacuum = on are "
+            "measured alone."
         )
     return {name: int(settings[name]) for name in ("fillfactor", "heap_fillfactor") if name in settings}

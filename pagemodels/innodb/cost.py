@@ -52,11 +52,11 @@ _NONE = -1
 
 _EXTENT, _BLOCK = 8 << 20, 160
 """Bytes of a part of the buffer pool (innodb_buffer_pool_extent_size); of a page's descriptor (buf_block_t), about."""
-_KEPT_FREE, _MYSQL_KEPT_FREE = 1152, 512
-"""Pages that the page cleaner keeps free, on average. MariaDB's begins at half of innodb_lru_scan_depth (1,536) and
-goes on to all of it; half of MySQL's 1,024 agrees with two measured loads (docs/beyond-memory.md)."""
-_LEAST_USED = 0.25
-"""Share of a pool that is in use at least: a small one never has so many free pages."""
+_CLEANED_FROM, _CLEANED_TO, _MYSQL_KEPT_FREE = 768, 1536, 512
+"""Free pages at which MariaDB's page cleaner begins, half of innodb_lru_scan_depth, and those at which it ends. Pages
+that MySQL's keeps free: half of its 1,024 agrees with two measured loads (docs/beyond-memory.md)."""
+_LEAST_USED = 256
+"""Pages that the cleaner leaves at least (BUF_LRU_MIN_LEN)."""
 
 CAPACITY = 512 << 20
 """innodb_log_file_size on servers that keybench starts."""
@@ -94,8 +94,8 @@ class CostModel(InnodbModel):
         server.pages(self.page_bytes)  # refuses a cache that is too small
         require(rows.ranks)
         ranks, n = np.ascontiguousarray(rows.ranks, np.int64), len(rows.ranks)
-        room = self._room(server)
-        leaves, cache = self.new_leaves(n), LruCache.empty(rows, room)
+        room, kept = self._room(server)
+        leaves, cache = self.new_leaves(n), LruCache.empty(rows, room, kept=kept)
         beside = np.full((0, 2), _NONE, np.int32)  # the neighbours of each leaf
         for begin in range(0, n, _CHUNK):
             end = min(n, begin + _CHUNK)
@@ -112,11 +112,13 @@ class CostModel(InnodbModel):
         log = self.redo.log(rows, events_of(leaves))
         return LoadCost(read, written if _without_checkpoints(log, written, room, server) else None, log)
 
-    def _room(self, server: Server) -> int:
-        """Pages of the server's buffer pool that the load can use: all but those that the page cleaner keeps free."""
+    def _room(self, server: Server) -> tuple[int, int]:
+        """(pages of the server's buffer pool that the load can fill before the page cleaner begins, those that it
+        leaves)."""
         pages = frames_of(server.cache_bytes, self.page_bytes)
-        used = max(pages - (_MYSQL_KEPT_FREE if self.mysql else _KEPT_FREE), pages * _LEAST_USED)
-        return max(1, round(used * server.share))
+        begin, end = (_MYSQL_KEPT_FREE, _MYSQL_KEPT_FREE + 1) if self.mysql else (_CLEANED_FROM, _CLEANED_TO)
+        most = max(1, round(min(pages, max(pages - begin, _LEAST_USED + 1)) * server.share))
+        return most, min(most - 1, round(max(pages - end, _LEAST_USED) * server.share))
 
 
 def frames_of(cache_bytes: int, page_bytes: int) -> int:

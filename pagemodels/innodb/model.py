@@ -223,10 +223,11 @@ def page_model(table: Table, parameters: Parameters, *, mysql: bool) -> PageMode
     key = records.key_bytes(table.column, multibyte=parameters.multibyte)
     # A payload that varies counts row by row, up to `most` characters; one that does not, as part of each record.
     payload, most = (0, table.payload) if table.lengths else (table.payload, 0)
-    leaf_bytes = records.leaf_record(key, payload, table.key)
+    leaf_bytes = records.leaf_record(key, payload, table.key, table.longest)
+    leaf_bytes += records.STATUS_BYTES if table.status and table.key == "clustered" else 0
     branch_bytes = records.branch_record(key, table.key)
     if table.key == "clustered":
-        return model(leaf_bytes, branch_bytes, most=most)
+        return model(leaf_bytes, branch_bytes, most=most, payload=payload, status=table.status)
     rows = model(*records.row_records(key, payload, table.key), most=most)
     index = model(leaf_bytes, branch_bytes, clustered=False, table=rows)
     if table.parent is None:

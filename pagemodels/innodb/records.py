@@ -34,6 +34,8 @@ HIDDEN_BYTES = 6 + 7
 """Of a record in a clustered index: transaction id and roll pointer."""
 SHORT_LIMIT, SHORT_TEXT = 255, 127
 """A text has a length of one byte if its column has at most so many, or if it itself has."""
+STATUS_BYTES = 4
+"""Of a status, an integer."""
 _ROW_ID = 8
 """How an index beside its table refers to a row: by the row's number, or by the moment of its creation."""
 _PAGE_NUMBER = 4
@@ -72,11 +74,13 @@ def longest_record(page_bytes: int) -> int:
     return min((page_bytes - PAGE_HEADER) // 2, _LONGEST) - 1
 
 
-def leaf_record(key: int, payload: int, role: KeyRole) -> int:
-    """Bytes of a record in a leaf of the key's index. `key`: its bytes. `payload`: its characters, 0 for none."""
+def leaf_record(key: int, payload: int, role: KeyRole, most: int = 0) -> int:
+    """Bytes of a record in a leaf of the key's index. `key`: its bytes. `payload`: its characters, 0 for none. `most`:
+    characters that the payload's column takes, if they are more."""
     if role != "clustered":
         return _HEADER + key + _ROW_ID
-    return _HEADER + HIDDEN_BYTES + key + _full_payload_bytes(payload)
+    of_payload = int(payload_bytes(np.array([payload]), max(payload, most))[0]) if payload else 0
+    return _HEADER + HIDDEN_BYTES + key + of_payload
 
 
 def branch_record(key: int, role: KeyRole) -> int:
@@ -86,14 +90,8 @@ def branch_record(key: int, role: KeyRole) -> int:
 
 def row_records(key: int, payload: int, role: KeyRole) -> tuple[int, int]:
     """(bytes of a record in a leaf, of a node pointer), of the clustered index of a table by row id, or by date."""
-    leaf = _HEADER + HIDDEN_BYTES + _ROW_ID + key + _full_payload_bytes(payload)
+    leaf = leaf_record(key, payload, "clustered") + _ROW_ID
     return leaf, _HEADER + _ROW_ID + (key if role == "by-date" else 0) + _PAGE_NUMBER
-
-
-def _full_payload_bytes(payload: int) -> int:
-    """Bytes of a payload that fills its column, with its length; 0 without such a column."""
-    length_bytes = 1 if payload <= SHORT_LIMIT else 2
-    return payload + length_bytes if payload else 0
 
 
 def payload_bytes(lengths: NDArray[np.int64], most: int) -> NDArray[np.int64]:

@@ -7,7 +7,6 @@ also begin as it is on a server (`InnodbPages`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,124 +19,14 @@ from keybench.pagemodels.innodb import branch_memory as branch
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
 from keybench.pagemodels.innodb.branch_memory import BranchTree, make_root
-from keybench.pagemodels.innodb.leaf_memory import FREED, LeafPages, chain, events_of
+from keybench.pagemodels.innodb.leaf_memory import LeafPages, chain, events_of
 from keybench.pagemodels.innodb.leaf_splits import UNNOTED, load, purge
 from keybench.pagemodels.innodb.node_pointers import build, follow, records_of_full_page
 from keybench.pagemodels.innodb.records import MERGE_THRESHOLD, PAGE_BYTES, PAGE_HEADER
+from keybench.pagemodels.innodb.server_pages import InnodbPages, fill_branches, fill_heaps, fill_space
 from keybench.pagemodels.innodb.tablespace import Tablespace
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import chosen
-
-
-@dataclass(frozen=True, eq=False)
-class Heaps:
-    """The heaps of the pages of one level, in key order."""
-
-    places: Integers
-    """(records,): the place of each record in its page's heap, all in key order."""
-    freed: Sequence[Sequence[int]]
-    """For each page its free places, the one that is used next first."""
-    tops: Integers
-    """(pages,): places of each heap."""
-    last: Integers
-    """(pages,): which record of the page, from 0 in key order, was inserted last; −1 if that is forgotten."""
-
-
-@dataclass(frozen=True, eq=False)
-class Extents:
-    """The extents of a file whose index has segments 1 (branch pages) and 2 (leaves)."""
-
-    size: int
-    """Pages of the file."""
-    limit: int
-    """Pages whose extents are initialised, from the first on."""
-    owners: Sequence[int]
-    """For each extent the number of its segment, or `tablespace.NOBODY` or `SHARED`."""
-    used: NDArray[np.bool_]
-    """(limit,): whether each page is in use."""
-    lists: Mapping[int, Sequence[int]]
-    """The extents of each list, by the list's number in `tablespace`, in the server's order."""
-    counts: Sequence[tuple[int, int, int]]
-    """For each segment (full extents, used pages of partly used extents, single pages)."""
-
-
-@dataclass(frozen=True, eq=False)
-class InnodbPages(ServerPages):
-    """All pages of an index on a server, with their heaps and the file's extents: what the model needs to go on."""
-
-    heaps: tuple[Heaps, ...] = ()
-    """Of each level, leaves first."""
-    extents: Extents | None = None
-
-
-def fill_heaps(leaves: LeafPages, heaps: Heaps, counts: Integers, ranks: Integers) -> None:
-    """Gives new leaves the heaps that a server's have: `ranks`, ascending, go to the places of their records. The slots
-    of the leaves are in key order. `counts`: (leaves,), records of each."""
-    pages = np.repeat(np.arange(len(counts)), counts)
-    leaves.heaps[pages, heaps.places] = ranks
-    starts = np.cumsum(counts) - counts
-    is_known = heaps.last >= 0
-    last = np.where(is_known, starts + heaps.last, 0)  # where it is unknown, any index that exists will do
-    leaves.slots[: len(counts), leaf.LAST] = np.where(is_known, ranks[last] if len(ranks) else -1, -1)
-    leaves.slots[: len(counts), leaf.TOP] = heaps.tops
-    # Free places are a list: FREE is the first one, and each holds the next one + 1, 0 for none.
-    for page, freed in enumerate(heaps.freed):
-        leaves.slots[page, leaf.FREE] = freed[0] if freed else -1
-        for place, following in zip(freed, [*freed[1:], -1], strict=False):
-            leaves.heaps[page, place] = FREED | np.uint32(following + 1)
-
-
-def fill_branches(tree: BranchTree, server: InnodbPages, lowers: Integers) -> None:
-    """Makes the branch pages of a server's index, level by level. `lowers`: (leaves,), its leaves' lowest ranks."""
-    capacity, facts = int(tree.facts[branch.PLACES]), tree.facts
-    # Of the level below: the keys of the node pointers to its pages (ranks plus 1), and the numbers of its pages.
-    keys, children = np.append(branch.MINIMUM, lowers[1:] + 1), np.arange(len(lowers))
-    page = 0
-    for height, (level, heaps) in enumerate(zip(server.levels[1:], server.heaps[1:], strict=True), start=1):
-        ends = np.cumsum(level.entries)
-        begins, first = ends - level.entries, page
-        for i, number in enumerate(level.numbers.tolist()):
-            of_page, base = slice(int(begins[i]), int(ends[i])), page * capacity
-            n, freed = int(level.entries[i]), heaps.freed[i]
-            tree.keys[base : base + n] = keys[of_page]
-            tree.children[base : base + n] = children[of_page]
-            tree.places[base : base + n] = heaps.places[of_page]
-            tree.places[base + capacity - len(freed) : base + capacity] = freed  # the first one is used next
-            row: dict[int, Any] = {
-                branch.RECORDS: n,
-                branch.FREED: len(freed),
-                branch.TOP: heaps.tops[i],
-                branch.LAST: keys[of_page][heaps.last[i]] if heaps.last[i] >= 0 else branch.FORGOTTEN,
-                branch.BASE: base,
-                branch.LEVEL: height,
-                branch.LEFT: page - 1 if i else -1,
-                branch.RIGHT: page + 1 if i + 1 < len(level.numbers) else -1,
-                branch.NUMBER: number,
-            }
-            for field, value in row.items():
-                tree.state[page, field] = value
-            page += 1
-        keys, children = keys[begins], np.arange(first, page)
-    facts[[branch.ROOT, branch.HEIGHT, branch.PAGES]] = page - 1, len(server.levels) - 1, page
-
-
-def fill_space(space: Tablespace, server: Extents) -> None:
-    """Gives a new file (`tablespace.new`) the extents, lists and segments of a server's file."""
-    facts, extent = space.facts, int(space.facts[spaces.EXTENT])
-    spaces.remove(space, spaces.FRAGMENTS, 0)  # extent 0, which is then where the server's lists have it
-    facts[[spaces.SIZE, spaces.LIMIT]] = server.size, server.limit
-    while len(space.extents) < len(server.owners) + branch.MARGIN:
-        spaces.grow(space)
-    for i, owner in enumerate(server.owners):
-        used = server.used[i * extent : (i + 1) * extent]
-        space.extents[i, [spaces.OWNER, spaces.COUNT]] = owner, int(used.sum())
-        space.extents[i, spaces.USED :] = np.packbits(used, bitorder="little").view("<i8")  # a bit for each page
-    for which, members in server.lists.items():
-        for extent_number in members:
-            spaces.append(space, which, extent_number)
-    for segment, counts in enumerate(server.counts, start=1):
-        facts[spaces.SEGMENTS + 3 * segment : spaces.SEGMENTS + 3 * segment + 3] = counts
-
 
 Integers = NDArray[np.int64]
 
@@ -174,6 +63,10 @@ class IndexFormat:
     page_bytes: int = PAGE_BYTES
     merge_threshold: int = MERGE_THRESHOLD
     """In %: a page that is less full may be merged."""
+    payload: int = 0
+    """Characters of a clustered row's payload."""
+    status: bool = False
+    """Whether rows have a status, with an index of its own in the file."""
 
     @property
     def room(self) -> int:
@@ -271,6 +164,20 @@ class ClusteredState:
         statements = [np.sort(ranks[at : at + rows]) for at in range(0, len(ranks), rows)]
         self.delete(np.concatenate(statements or [ranks]))  # no keys are no statement, which numpy refuses
 
+    def update(self, ranks: Integers, rows_per_tx: int, characters: Integers | None = None) -> None:  # noqa: ARG002
+        """Nothing (`contract.KnowsUpdates`): values of the same length are written in their place
+        (btr_cur_update_in_place). UsageError for a key that is not there, and for a payload of another length."""
+        if not self._present[ranks].all():
+            raise UsageError(f"{len(ranks):,} keys cannot be updated: not all of them are there.")
+        if characters is not None and (characters != self._format.payload).any():
+            raise UsageError(
+                "rows get payloads of another length: InnoDB then moves them within their page, or splits it, which "
+                "its page model does not follow. Such updates are measured alone."
+            )
+
+    def read(self, ranks: Integers, *, by_key: bool) -> None:
+        """Nothing: readers change no page."""
+
     def clean(self) -> None:
         """Purges the deleted keys in the order of their deletion."""
         ranks = np.concatenate([np.empty(0, np.int64), *self._deleted])
@@ -291,7 +198,7 @@ class ClusteredState:
         density = 100 * records * index_format.leaf_bytes / (len(slots) * index_format.room)
         attempts, neighbours, merges = map(int, self._earlier_counters + self._tree_counters())
         appends, edge_splits, interior_splits = map(int, self._splits)  # by kind: APPEND, EDGE, INTERIOR
-        return InnodbStats.from_chain(
+        stats = InnodbStats.from_chain(
             Checkpoint(records, len(slots), appends, edge_splits, interior_splits, density),
             page_numbers=self._tree.leaves[slots[:, leaf.PAGE]],
             page_rows=records_a_leaf,
@@ -302,6 +209,7 @@ class ClusteredState:
             merges=merges,
             file_pages=int(self._space.facts[spaces.SIZE]),
         )
+        return stats.without_order() if index_format.status else stats
 
     def _full_pages(self, fill: int) -> tuple[int, int]:
         """(records of a full leaf, node pointers of a full branch page) in a sorted build at a fill factor in %."""

@@ -104,10 +104,15 @@ class NbtreeState(SplitState):
         """Bytes of all items of a key, by `Rows.versions`."""
         self._entry, self._fill = entry, fillfactor
 
-    def update(self, ranks: Integers, rows_per_tx: int) -> None:
+    def update(self, ranks: Integers, rows_per_tx: int, characters: Integers | None = None) -> None:
         """Adds an entry of a new version of each of these rows, in order. UsageError for a key that is not there, and
-        for what the model does not know: several transactions, or entries of dead rows in the index, which PostgreSQL
-        then deletes by rules that depend on the pages of the table."""
+        for what the model does not know: new payloads, several transactions, or entries of dead rows in the index,
+        which PostgreSQL then deletes by rules that depend on the pages of the table."""
+        if characters is not None:
+            raise UsageError(
+                "on PostgreSQL a new payload adds an entry to the key's index only if the row's page of the table is "
+                "full, which the page model does not follow: phases that update the payload are measured alone."
+            )
         if len(ranks) > rows_per_tx:
             raise UsageError(
                 f"{len(ranks):,} rows are updated in transactions of {rows_per_tx:,}: PostgreSQL then deletes entries "

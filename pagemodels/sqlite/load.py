@@ -202,6 +202,33 @@ def _erase_divider(tree: Tree, file: Ints, key: int) -> None:
 
 
 @kernel
+def resize(tree: Tree, file: Ints, ranks: NDArray[np.int64], sizes: NDArray[np.uint16], begin: int, end: int) -> int:
+    """Gives rows that are there cells of other sizes, without their pointers: ranks[begin] to before ranks[end], or
+    until memory must grow. Returns the place in `ranks` to go on from. A cell stays where it is among the others. Its
+    page is balanced if it overflows, and not if it becomes sparse (sqlite3BtreeInsert)."""
+    marks, branches, facts = tree.marks, tree.branches, tree.facts
+    facts[trees.ABOVE] = 0
+    for i in range(begin, end):
+        if facts[trees.PAGES] >= facts[trees.MOST_PAGES] or file_pages.full(file):
+            return i
+        key, level = ranks[i], 0
+        page = at_least(marks, facts[trees.WORDS], BORDERS, key)
+        if page == key and not facts[trees.ROWS_IN_LEAVES]:  # a divider, of the first page with another upper bound
+            page, level = int64(tree.leaves[key >> facts[trees.SHIFT], trees.PARENT]), 1
+            while branches[page, trees.UPPER] == key:
+                page = int64(branches[page, trees.PARENT])
+                level += 1
+        pages, at = tree.leaves if level == 0 else branches, page >> trees.shift_of(tree, level)
+        before = trees.cell_bytes(tree, key, level)
+        tree.sizes[key] = sizes[i]
+        pages[at, trees.USED] += trees.cell_bytes(tree, key, level) - before
+        if pages[at, trees.USED] > facts[trees.ROOM + min(level, 1)]:
+            facts[trees.KEY] = key
+            _balance(tree, file, page, level)
+    return end
+
+
+@kernel
 def _balance(tree: Tree, file: Ints, page: int, level: int) -> int:
     """Does what `balance` does, which becomes part of each caller: deletions, with several, share this function."""
     return balance(tree, file, int64(page), int64(level))

@@ -31,7 +31,15 @@ from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.file_pages import Ints
 from keybench.pagemodels.sqlite.load import load_all
-from keybench.pagemodels.sqlite.state import IndexedState, SqliteStats, TreeState, checkpoint_of, stats_of
+from keybench.pagemodels.sqlite.state import (
+    IndexedState,
+    SqliteStats,
+    TreeState,
+    Values,
+    bounded_sizes,
+    checkpoint_of,
+    stats_of,
+)
 from keybench.pagemodels.sqlite.tree import Tree
 
 Ranks = NDArray[np.int64]
@@ -42,6 +50,8 @@ _ROWID_OVERHEAD = 55
 "Cell Payload Overflow Pages"), and about 20 of the record's header and the rowid."""
 _LARGEST_INTEGER = 8
 """Bytes of an integer at most."""
+_HIGHEST_STATUS = (1 << 31) - 1
+"""After more updates of a row than anybody does."""
 _ROWS = 1 << 11
 """Rows whose touches are kept at a time: so few that they stay in the processor's cache until they are read again."""
 _TOUCHES = 8 * _ROWS
@@ -258,18 +268,33 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
         )
     if table.lengths is not None:
         raise UsageError("the page model of SQLite knows no past of rows of different lengths: give one payload.")
-    row_cells = _cells(table, page_bytes, sizes, _payload_bytes(model, keys))
+
+    def row_cells(ranks: Ranks | slice, characters: Ranks, statuses: Ranks) -> _RowCells:
+        payload = cells.text_bytes(characters) if table.payload else np.zeros(len(characters), np.int64)
+        if table.status:
+            payload = payload + 1 + cells.integer_bytes(statuses)  # a serial type of one byte
+        return _cells(table, page_bytes, sizes if len(sizes) == 1 else sizes[ranks], payload)
+
+    everywhere, no_status = slice(None), np.zeros(1, np.int64)
+    first = row_cells(everywhere, np.full(1, table.payload), no_status)
+    longest = row_cells(everywhere, np.full(1, max(table.payload, table.longest)), no_status + _HIGHEST_STATUS)
     entries = cells.record(table.column, rowid=True) + sizes
     entry_overflow = cells.stored(entries + _LARGEST_INTEGER, page_bytes, table=False).overflow  # with the widest rowid
-    if row_cells.overflow.any() or (table.key == "nonclustered" and entry_overflow.any()):
+    if longest.overflow.any() or (table.key == "nonclustered" and entry_overflow.any()):
         raise UsageError(
-            f"the page model of SQLite knows no past of rows with overflow pages, as a payload of {table.payload:,} "
-            "characters makes them: give a shorter one."
+            f"the page model of SQLite knows no past of rows with overflow pages, as a payload of "
+            f"{max(table.payload, table.longest):,} characters makes them: give a shorter one."
         )
+    values = Values(table.payload, table.status, int(longest.leaf.max()), lambda *of: row_cells(*of).leaf)
     if table.key == "nonclustered":
-        return IndexedState(row_cells.leaf, entries, page_bytes, keys)
-    leaf, dividers, _ = row_cells
-    return TreeState(lambda: trees.new(_NO_RANKS, leaf, dividers, page_bytes, keys=keys), page_bytes, keys)
+        return IndexedState(first.leaf, entries, page_bytes, keys, values)
+    leaf = first.leaf
+    if (first.leaf != longest.leaf).any():  # updates change the size of a row
+        leaf = bounded_sizes(keys, int(first.leaf.min()), values.largest)
+        leaf[:keys] = first.leaf
+    return TreeState(
+        lambda: trees.new(_NO_RANKS, leaf, first.dividers, page_bytes, keys=keys), page_bytes, keys, values
+    )
 
 
 def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Ranks:

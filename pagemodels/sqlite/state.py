@@ -10,13 +10,13 @@ from keybench.compiled import allocating, kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import chosen
+from keybench.pagemodels.ranking import chosen, earlier_equals
 from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, Marks, add, at_least, holds
 from keybench.pagemodels.sqlite.file_pages import Ints
-from keybench.pagemodels.sqlite.load import erase, erase_beside, load_all
+from keybench.pagemodels.sqlite.load import erase, erase_beside, load_all, resize
 from keybench.pagemodels.sqlite.records import require_fill
 from keybench.pagemodels.sqlite.tree import Tree
 
@@ -151,13 +151,31 @@ _SPLITS = [trees.APPENDS, trees.EDGES, trees.INTERIORS]
 """Fields of `Tree.facts` that stay when a b-tree is built again."""
 
 
+@dataclass(frozen=True)
+class Values:
+    """The columns of a row that updates change."""
+
+    payload: int
+    """Characters of the payload with which a row comes."""
+    status: bool
+    """Whether rows have a status, 0 at first, with an index of its own in the file."""
+    largest: int
+    """Bytes that `cells` gives at most."""
+    cells: Callable[[Ranks, Integers, Integers], Sizes]
+    """(n,): bytes of the cells of these ranks, with so many characters and this status, in the b-tree that has the
+    rows, without a rowid beside a key."""
+
+
 class State:
     """The b-tree of a key; an `IndexState`."""
 
-    def __init__(self, empty: Callable[[], Tree], page_bytes: int, keys: int) -> None:
-        """`empty`: makes a b-tree without pages, with room for `keys` keys: how many ever come."""
+    def __init__(self, empty: Callable[[], Tree], page_bytes: int, keys: int, values: Values | None = None) -> None:
+        """`empty`: makes a b-tree for `keys` keys: how many ever come. `values`: None if rows keep their sizes."""
         self._empty, self._page_bytes, self._keys = empty, page_bytes, keys
+        self._values = values or Values(0, status=False, largest=0, cells=lambda ranks, *_: self._first[ranks])
+        self._characters, self._statuses = np.full(keys, self._values.payload), np.zeros(keys, np.int64)
         self._tree, self._file = self._empty_trees()
+        self._first = self._tree.sizes.copy()  # of cells before any update
 
     def build(self, ranks: Ranks, fill: int) -> None:
         """Replaces the b-tree by the one that VACUUM makes of these keys, in any order. UsageError for wrong `fill`."""
@@ -178,15 +196,35 @@ class State:
         if bool((chosen(ranks, self._keys) & ~self._present()).any()):
             raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
         self._erase(ranks)
+        self._characters[ranks], self._statuses[ranks] = self._values.payload, 0
         self._tree.facts[trees.LARGEST] = np.flatnonzero(self._present()).max(initial=-1)
+
+    def update(self, ranks: Ranks, rows_per_tx: int, characters: Integers | None = None) -> None:  # noqa: ARG002
+        """Updates rows, in order (`contract.KnowsUpdates`). UsageError for a key that is not there."""
+        if not self._present()[ranks].all():
+            raise UsageError(f"{len(ranks):,} keys cannot be updated: not all of them are there.")
+        statuses = self._statuses[ranks]
+        if characters is None:
+            np.add.at(self._statuses, ranks, 1)
+            statuses += 1 + earlier_equals(ranks)
+        else:
+            self._characters[ranks] = characters
+        sizes = self._values.cells(ranks, self._characters[ranks], statuses)
+        if (self._characters[ranks] < self._values.payload).any() or sizes.max(initial=0) > self._values.largest:
+            raise UsageError("rows get payloads of a length that the table was not made for.")  # nor is the memory
+        self._resize(ranks, sizes)
+
+    def read(self, ranks: Ranks, *, by_key: bool) -> None:
+        """Nothing: readers change no page."""
 
     def clean(self) -> None:
         """Nothing: SQLite leaves nothing to clean up later."""
 
     def stats(self) -> SqliteStats:
-        """The b-tree as it is now. Splits are those of insertions since it was first empty."""
+        """The b-tree as it is now. Splits are those of insertions and updates since it was first empty."""
         rows = int(np.count_nonzero(self._present()))
-        return stats_of(self._tree, [checkpoint_of(self._tree, rows)], rows)
+        stats = stats_of(self._tree, [checkpoint_of(self._tree, rows)], rows)
+        return stats.without_order() if self._values.status else stats
 
     def _present(self) -> NDArray[np.bool_]:
         """(keys,): whether each key is there."""
@@ -223,6 +261,13 @@ class State:
     def _erase(self, ranks: Ranks) -> None:
         """Deletes keys that are known to be present."""
         self._for_all(lambda begin, end: erase(self._tree, self._file, ranks, begin, end), len(ranks))
+        if len(self._first) > 1:  # keys that come again have their first size
+            self._tree.sizes[ranks] = self._first[ranks]
+
+    def _resize(self, ranks: Ranks, sizes: Sizes) -> None:
+        """Gives the cells of rows these sizes."""
+        if len(self._first) > 1:  # else no update changes a size
+            self._for_all(lambda *part: resize(self._tree, self._file, ranks, sizes, *part), len(ranks))
 
     def _for_all(self, erase_rows: Callable[[int, int], int], rows: int) -> None:
         """Calls `erase_rows(begin, rows)` until all are deleted. It returns the row before which memory must grow."""
@@ -257,20 +302,21 @@ class IndexedState(State):
     """The index of a key, and the rowid table beside it. A row's rowid is the highest one in the table plus one, so the
     sizes of its cells depend on when the row came."""
 
-    def __init__(self, rows: Sizes, entries: Sizes, page_bytes: int, keys: int) -> None:
+    def __init__(self, rows: Sizes, entries: Sizes, page_bytes: int, keys: int, values: Values | None = None) -> None:
         """`rows`: bytes of each row's cell in the table without its rowid, by the key's rank: (keys,) or (1,).
         `entries`: those of its record in the index, likewise."""
         self._rows, self._entries = np.broadcast_to(rows, keys), np.broadcast_to(entries, keys)
+        largest = max(int(rows.max()), values.largest if values else 0)
         self._numbers = np.zeros(keys, np.int64)
         """(keys,): the rowid of each key that is there, less one: its rank in the table."""
         # Cells of the table have one byte of rowid or more, those of the index none or more.
         rowids = _ROWIDS * keys
         varints = cells.varint_bytes(np.arange(1, rowids + 1))
-        row_sizes = _bounded_sizes(rowids, int(rows.min()) + 1, int(rows.max()) + int(varints.max(initial=1)))
+        row_sizes = bounded_sizes(rowids, int(rows.min()) + 1, largest + int(varints.max(initial=1)))
         largest_rowid_bytes = int(cells.integer_bytes(np.array([rowids]))[0])
         bounds = np.array([entries.min(), entries.max() + largest_rowid_bytes])
         stored = cells.stored(bounds, page_bytes, table=False).sizes
-        entry_sizes = _bounded_sizes(keys, int(stored[0]), int(stored[1]))
+        entry_sizes = bounded_sizes(keys, int(stored[0]), int(stored[1]))
         dividers = (cells.CHILD_BYTES + varints).astype(np.uint16)
 
         def empty_table() -> Tree:
@@ -280,7 +326,7 @@ class IndexedState(State):
             return trees.new(_NO_RANKS, entry_sizes, None, page_bytes, keys=max(1, keys))
 
         self._empty_table: Callable[[], Tree] = empty_table
-        super().__init__(empty_index, page_bytes, keys)
+        super().__init__(empty_index, page_bytes, keys, values)
 
     def build(self, ranks: Ranks, fill: int) -> None:
         """Replaces both b-trees by those that VACUUM makes of these keys, which came in this order. UsageError for a
@@ -322,6 +368,12 @@ class IndexedState(State):
             last -= 1
         table.facts[trees.LARGEST] = last
 
+    def _resize(self, ranks: Ranks, sizes: Sizes) -> None:
+        """Gives the cells of rows in the table these sizes, and the bytes of their rowids: the key's entries stay."""
+        rows, table = self._numbers[ranks], self._table
+        whole = sizes + cells.varint_bytes(rows + 1)
+        self._for_all(lambda begin, end: resize(table, self._file, rows, whole, begin, end), len(rows))
+
     def _give_rowids(self, ranks: Ranks, first: int) -> Ranks:
         """Gives keys the next rowids, and computes the sizes of their cells. Returns their ranks in the table, which
         are their rowids less one: `first`, `first` + 1 … UsageError if there is no memory for these."""
@@ -340,7 +392,7 @@ class IndexedState(State):
         trees.grow(self._table)
 
 
-def _bounded_sizes(n: int, least: int, most: int) -> Sizes:
+def bounded_sizes(n: int, least: int, most: int) -> Sizes:
     """(n + 2,): sizes of n cells, not known yet, and behind them the largest and the smallest, from which `trees.new`
     decides how much memory pages get."""
     sizes = np.full(n + 2, most, np.uint16)

@@ -1,6 +1,7 @@
 """The steps of a trial with phases, the prediction after each one, and the figures under their names."""
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,7 +16,7 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.reading import Origin, Reading
 from keybench.model.subject import KEY, Subject, SubjectKind
-from keybench.pagemodels.contract import IndexState, KnowsUpdates, delete, empty_index
+from keybench.pagemodels.contract import KnowsUpdates, delete, empty_index
 from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import TrialTable
@@ -236,7 +237,10 @@ def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: 
             state.insert(ranks[step.rows])
         elif step.what == "update":
             assert step.update
-            _update(on, state, ranks[step.rows], step.update, step.update.rows_per_tx or rows_per_tx)
+            if not isinstance(state, KnowsUpdates):
+                raise _knows_no_updates(on)
+            characters = new_lengths(step.update, one, step) if step.update.column == "payload" else None
+            state.update(ranks[step.rows], step.update.rows_per_tx or rows_per_tx, characters)
         elif step.what == "delete":
             delete(state, ranks[step.rows], rows_per_tx)
         elif step.what == "read":
@@ -249,9 +253,8 @@ def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: 
         elif step.what == "rebuild":
             state.rebuild(step.fill)
         reach.take(step)
-        # the same keys in an index that is built at once: it has as many pages as a rebuild leaves
-        stats, fresh = state.stats(), empty()
-        fresh.build(reach.present, on.default_fill)
+        stats, fresh = state.stats(), deepcopy(state)
+        fresh.rebuild(on.default_fill)
         pages, needed = (one.leaf_pages + one.branch_pages for one in (stats, fresh.stats()))
         after.append(After(stats, reach.stranded(stats.page_rows, stats.density), 100 * (pages - needed) / pages))
     return after
@@ -259,18 +262,6 @@ def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: 
 
 def _knows_no_updates(on: Engine) -> UsageError:
     return UsageError(f"the page model of {on.title} knows no updates yet: such phases are measured alone.")
-
-
-def _update(on: Engine, state: IndexState, ranks: Integers, part: UpdatePart, rows_per_tx: int) -> None:
-    """Updates rows in the model. UsageError if it does not know what that does to the key's index."""
-    if not isinstance(state, KnowsUpdates):
-        raise _knows_no_updates(on)
-    if part.column != "status":
-        raise UsageError(
-            f"on {on.title} a new payload adds an entry to the key's index only if the row's page of the table is "
-            "full, which the page model does not follow: phases that update the payload are measured alone."
-        )
-    state.update(ranks, rows_per_tx)
 
 
 def _of_phases(steps: Sequence[Step], after: Sequence[After], subject_of: Callable[[Step], Subject]) -> list[Reading]:
@@ -320,14 +311,20 @@ def of_updates(step: Step, updated: int, hot: int) -> list[Reading]:
 def new_texts(part: UpdatePart, one: TrialTable, step: Step) -> tuple[str, ...]:
     """The new payloads of the step's rows. The first letter is a capital, which no row comes with, and another one in
     each step and each time that a row is updated in it: a server may leave out an update that changes nothing."""
-    pool, lengths = Payload(max(one.table.payload, one.table.longest)).texts, one.lengths()
-    characters = [one.table.payload] * len(step.rows) if lengths is None else lengths[step.rows].tolist()
+    pool = Payload(max(one.table.payload, one.table.longest)).texts
     times = np.arange(len(step.rows)) // len(np.unique(step.rows)) + step.number
     letters = [chr(ord("A") + time) for time in (times % 26).tolist()]
     return tuple(
-        letter + pool[row % len(pool)][1 : part.characters(n)]
-        for letter, row, n in zip(letters, step.rows.tolist(), characters, strict=True)
+        letter + pool[row % len(pool)][1:n]
+        for letter, row, n in zip(letters, step.rows.tolist(), new_lengths(part, one, step).tolist(), strict=True)
     )
+
+
+def new_lengths(part: UpdatePart, one: TrialTable, step: Step) -> Integers:
+    """Characters of the new payloads of the step's rows: (rows,)."""
+    lengths = one.lengths()
+    before = np.full(len(step.rows), one.table.payload) if lengths is None else lengths[step.rows]
+    return np.array([part.characters(n) for n in before.tolist()], np.int64)
 
 
 def _rows(step: Step, origin: Origin) -> list[Reading]:

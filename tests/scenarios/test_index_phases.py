@@ -25,6 +25,7 @@ def test_scenarios_with_phases_that_keybench_brings() -> None:
     named = {name for name in scenario_names() if load_scenario(name).phase}
     assert named >= {"retention", "sparse-delete", "rebuild-waves", "switch-then-rebuild", "switch-rebuild-later"}
     assert named >= {"queue-churn", "future-key", "convert-old-keys", "index-built", "order-lifecycle", "hot-rows"}
+    assert named >= {"upsert", "queue-popped", "autovacuum-on"}
 
 
 def test_rows_come_in_phases_to_the_nearest_row() -> None:

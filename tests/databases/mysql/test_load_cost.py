@@ -72,9 +72,11 @@ def _counters(admin: MySqlAdmin) -> list[int]:
 
 
 def assert_close(real: NDArray[np.int64], cost: LoadCost, rows: int) -> None:
-    """Asserts that reads over the whole load are within 10 %, or 0.02 a row, and the log within 3 % in each fifth."""
+    """Asserts that reads are within 10 %, or 0.02 a row, over the whole load, and within 10 %, or 0.05 a row, in each
+    fifth: they begin earlier on the server, whose own pages fill a part of the pool. The log is within 3 %."""
     assert cost.log is not None
     assert cost.read.index.sum() == pytest.approx(real[0].sum(), rel=0.1, abs=0.02 * rows)
+    assert cost.read.index.tolist() == pytest.approx(real[0].tolist(), rel=0.1, abs=0.05 * rows / len(real[0]))
     assert cost.log.bytes.tolist() == pytest.approx(real[1].tolist(), rel=0.03)
 
 
@@ -87,7 +89,7 @@ def test_random_keys_cost_what_the_model_expects(small: tuple[MySqlAdmin, int]) 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("small", [32], indirect=True)
+@pytest.mark.parametrize("small", [24, 32], indirect=True)
 @pytest.mark.parametrize("stream", ["random", "increasing", "4 lagging by 10 %"])
 def test_many_rows_cost_what_the_model_expects(small: tuple[MySqlAdmin, int], stream: str) -> None:
     rows = 600_000  # at least 80 MB, and 118 MB of random keys
