@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from keybench.databases.contract.existing import Form, SampleHere
 from keybench.generators.commands.odds import earliest, fit, fixed_share, latest, same_bits
 from keybench.generators.core.clock import TICKS_PER_DAY
-from keybench.generators.core.description import Timestamp
+from keybench.generators.core.description import COUNTED, Timestamp
 from keybench.generators.core.layout import Layout, layouts
 from keybench.model.byteorder import PERMUTATIONS
 from keybench.model.keys import Bytes, Ints, Keys, Order
@@ -65,6 +65,9 @@ def readings(sample: SampleHere, form: Form) -> list[Reading]:
     """Every way to read the values, each for those that it fits; values that fit none are in no reading."""
     if form == "int":
         numbers = np.asarray(sample.values, np.int64)
+        low = int(numbers.min())
+        if low < 1 and int(numbers.max()) - low < COUNTED:  # a counter that began at 0 or below
+            numbers = numbers - (low - 1)
         return [Reading(Keys(numbers, "int"), np.arange(len(numbers)))]
     if form == "text":
         return list(_of_text([str(value) for value in sample.values]))
@@ -134,6 +137,10 @@ NARROWEST: Final = TICKS_PER_DAY // 24
 _COUNTER_SPAN: Final = 1 << 64  # values of a counter that began at the clock's ticks
 _FEWEST, _WIDER = 3, 2.4
 """Keys from which on the window of their times is narrowed; how much wider it is than the times of half of them."""
+_KEYS_A_TIME: Final = 100
+"""Keys of the same time on average, from which on the window stays wide."""
+_BY_CHANCE: Final = 4.0
+"""How many times as many as by chance have to have a layout's fixed bits among keys that read the same without them."""
 _STEPS: Final = 4
 """NHibernate's COMB is up to three steps above RT.Comb's, for it divides by 3.333333."""
 _ANY: Final = Timestamp("", 0, 0, 1)
@@ -182,6 +189,8 @@ class Family:
             return self
         # the shortest window that holds half of the times
         times = np.sort(self.times[mask])
+        if _KEYS_A_TIME * len(np.unique(times)) <= len(times):
+            return self  # perhaps no clock, but a machine's number
         half = (len(times) + 1) // 2
         begin = int(np.argmin(times[half - 1 :] - times[: len(times) - half + 1]))
         span = max(_WIDER * float(times[begin + half - 1] - times[begin]), float(NARROWEST))
@@ -229,12 +238,20 @@ def _family(member: Member, n: int, now: int) -> Family | None:
 
 def _within(one: Family, other: Family) -> bool:
     """Whether a family fits only some of the keys that another one fits, and reads the same times from them. A finer
-    clock that leaves some of its values out explains by chance those keys that have none of these."""
+    clock that leaves some of its values out explains by chance those keys that have none of these; fixed bits, a few of
+    the keys without them. These count by their times: neighbours of one time often have the same bits."""
     if one.first.reading is not other.first.reading or one.times is None or other.times is None:
         return False
     fewer = one.fits.sum() < other.fits.sum() and not (one.fits & ~other.fits).any()
-    if not fewer or not same_bits(one.first.layout, other.first.layout):
+    if not fewer:
         return False
+    if not same_bits(one.first.layout, other.first.layout):
+        chance = 2.0 ** (_fixed_bits(other.first) - _fixed_bits(one.first))
+        low, high = np.quantile(other.times[other.fits], (0.01, 0.99))  # without random keys that hold a time by chance
+        counted = other.fits & (other.times >= low) & (other.times <= high)
+        ours, theirs = (len(np.unique(other.times[counted & each.fits])) for each in (one, other))
+        if chance > 0.5 or ours > _BY_CHANCE * chance * theirs:
+            return False
     apart = np.abs(one.times[one.fits] - other.times[one.fits])
     return bool(apart.max() <= _STEPS * max(one.resolution, other.resolution))
 

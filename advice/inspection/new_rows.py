@@ -67,7 +67,10 @@ def new_rows(index: IndexHere, sample: SampleHere, contents: Sequence[Content | 
         ahead = any(group.ahead for one in known for group in one.groups)
         where: Where = "between" if ahead or _above(places, rows, arrival, sample) > _ABOVE else "end"
     else:
-        where = "places" if _ascends_in_places(places[rows], arrival[rows]) else "anywhere"
+        # beside keys in order, random ones; a second column puts these in order
+        mixed = len(known) == 1 and known[0].latest is None and len(known[0].groups) > 1
+        random = mixed and any(one.layout.order == "none" and one.share > _ABOVE for one in known[0].groups)
+        where = "places" if not random and _ascends_in_places(places[rows], arrival[rows]) else "anywhere"
     return NewRows(where, ascending, source)
 
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from keybench.advice.figure import spoken
 from keybench.advice.inspection.findings import IndexFinding, TableFinding, inserted_a_day
+from keybench.advice.inspection.mixture import FEWEST
 from keybench.advice.inspection.naming import Content, KeyGroup, Switch
 from keybench.advice.inspection.new_rows import Where
 from keybench.databases.contract.existing import ROWS_HIDDEN, TableHere
@@ -61,7 +62,8 @@ def layouts_in_words(content: Content) -> str:
     if not content.sampled:
         return "no keys yet"
     if not content.groups:
-        return "keys of no layout that keybench knows: they look random"
+        few = content.sampled < FEWEST
+        return "too few keys to name a layout" if few else "keys of no layout that keybench knows: they look random"
     if len(content.groups) == 1 and content.unknown < 0.005:
         return names(content.groups[0])
     parts = [f"{percent(one.share)} {names(one)}" for one in content.groups]

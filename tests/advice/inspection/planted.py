@@ -1,4 +1,4 @@
-"""Databases with known keys: 33 tables, each with a layout or mixture of layouts that `inspect` must name."""
+"""Databases with known keys: over 60 tables, each with a layout or mixture of layouts that `inspect` must name."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from keybench.generators.core.clock import TICKS_PER_DAY, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
+from keybench.model.byteorder import stored
 from keybench.model.keys import Keys
 
 NOW = 639_309_024_000_000_000  # 2026-11-22
@@ -70,13 +71,16 @@ class Planted:
 FAMILIES = {
     "uuid-v1": "places", "uuid-v6": "end", "uuid-v8-time": "end", "ulid": "end", "nhibernate-comb": "anywhere",
     "rt-comb-postgresql": "end", "morris": "anywhere", "objectid": "end", "ksuid": "end", "xid": "end",
-    "cuid2": "anywhere", "nanoid": "anywhere", "pushid": "end",
+    "cuid2": "anywhere", "nanoid": "anywhere", "pushid": "end", "buvinghausen-v7": "end", "pomelo-mysql": "end",
+    "marten-2016": "anywhere", "jhtodd-string": "end", "masstransit-newid-process": "anywhere",
+    "oracle-sys-guid": "end", "hotguid": "end", "flakeid": "end", "percona-ordered-uuid": "end", "sonyflake": "end",
+    "instagram": "end", "tsid-text": "end", "xid-text": "end", "ksuid-text": "end",
 }  # fmt: skip
 """Layouts of the tables `f_…`, and where their new rows go."""
 
 
 def tables(rows: int) -> Mapping[str, Planted]:
-    """33 tables of so many rows."""
+    """The tables, most of so many rows."""
     every = instants(rows)
     v4, v7 = made("uuid-v4", every), made("uuid-v7", every)
     child = Keys(np.sort(np.random.default_rng(5).permutation(rows).astype(np.intp)).astype(np.int64) + 1, "int")
@@ -113,17 +117,79 @@ def tables(rows: int) -> Mapping[str, Planted]:
             "c_v4": Planted(v4, {"uuid-v4": 1}, "anywhere", first=tenants),
             "c_dated": Planted(v4, {"uuid-v4": 1}, "end", first=np.arange(rows)),
             **{f"f_{name}": Planted(made(name, every), {name: 1}, goes) for name, goes in FAMILIES.items()},
+            **_integers(rows),
+            **_spelled(rows),
+            **_switched(rows),
         }
     )
 
 
-def _shuffled(rows: int) -> Keys:
+def _integers(rows: int) -> Mapping[str, Planted]:
+    """Counters with gaps and below 0, two layouts in one column, numbers of no layout, and tables of a row or none."""
+    rng, count, identity = np.random.default_rng(7), np.arange(rows), {"bigint-identity": 1.0}
+    snowflakes = made("snowflake", instants(rows - rows // 2, 0.5)).data
+    return {
+        "i_gaps": Planted(Keys(np.cumsum(rng.integers(1, 1_000, rows)), "int"), identity, "end"),
+        "i_deleted": Planted(Keys(np.flatnonzero(rng.random(2 * rows) < 0.3), "int"), identity, "end"),
+        "i_negative": Planted(Keys(count - (1 << 31), "int"), identity, "end", sql_type="integer"),
+        "i_around_0": Planted(Keys(count - rows // 2, "int"), identity, "end"),
+        "i_random": Planted(Keys(rng.integers(-(1 << 63), (1 << 63) - 1, rows), "int"), {}, "anywhere"),
+        "i_switched": Planted(
+            Keys(np.concatenate([count[: rows // 2] + 1, snowflakes]), "int"),
+            {"bigint-identity": 0.5, "snowflake": 0.5},
+            "end",
+        ),
+        "i_empty": Planted(Keys(count[:0], "int"), {}, "end"),
+        "i_one": Planted(Keys(count[:1] + 1, "int"), {}, "end"),
+        "u_empty": Planted(made("uuid-v7", instants(rows)[:0]), {}, "end"),
+        "c_count": Planted(Keys(count + 1, "int"), identity, "places", first=rng.integers(1, 41, rows)),
+    }
+
+
+def _spelled(rows: int) -> Mapping[str, Planted]:
+    """Tables whose names need quotes, with keys in columns of another kind."""
+    every = instants(rows)
+    v4, v7, net = made("uuid-v4", every), made("uuid-v7", every), made("rt-comb-oracle", every)
+    digits = Keys(np.array([list(row.tobytes().hex().encode()) for row in v7.data], np.uint8), "text")
+    upper = Keys(np.array([list(str(UUID(bytes=row.tobytes())).upper().encode()) for row in v4.data], np.uint8), "text")
+    return {
+        "select": Planted(digits, {"uuid-v7": 1}, "end"),
+        "Upper Case": Planted(upper, {"uuid-v4": 1}, "anywhere"),
+        'a"b': Planted(v4, {"uuid-v4": 1}, "anywhere", sql_type="bytea"),
+        "a.b'c": Planted(v7, {"uuid-v7": 1}, "end", sql_type="bytea"),
+        "user; --": Planted(
+            Keys(np.asarray(stored(net, "net")), "uuid"), {"rt-comb-oracle": 1}, "end", sql_type="bytea"
+        ),
+        "😀 ключ": Planted(v7, {"uuid-v7": 1}, "end", sql_type="character(36)"),
+    }
+
+
+def _switched(rows: int) -> Mapping[str, Planted]:
+    """Two layouts, one after the other (`s_`) or side by side (`m_`)."""
+    pairs = {
+        "s_ulid": ("uuid-v4", "ulid", "between"),
+        "s_v1": ("uuid-v1", "uuid-v7", "between"),
+        "s_comb": ("uuid-v4", "rt-comb-sql", "anywhere"),
+        "s_monotonic": ("uuid-v4", "ulid-monotonic", "between"),
+    }
+    after = {
+        name: Planted(one_after_another(old, new, rows), {old: 0.5, new: 0.5}, goes)
+        for name, (old, new, goes) in pairs.items()
+    }
+    beside = {
+        f"m_{new}": Planted(_shuffled(rows, old, new), {old: 0.7, new: 0.3}, "anywhere")
+        for old, new in (("uuid-v4", "uuid-v1"), ("uuid-v7", "rt-comb-sql"), ("uuid-v6", "uuid-v4"))
+    }
+    return {**after, **beside}
+
+
+def _shuffled(rows: int, old: str = "uuid-v4", new: str = "rt-comb-postgresql") -> Keys:
     """Two layouts side by side."""
     cut = int(rows * 0.7)
     data = np.empty((rows, 16), np.uint8)
     first = np.random.default_rng(3).permutation(rows) < cut
-    data[first] = made("uuid-v4", instants(cut)).data
-    data[~first] = made("rt-comb-postgresql", instants(rows - cut)).data
+    data[first] = made(old, instants(cut)).data
+    data[~first] = made(new, instants(rows - cut)).data
     return Keys(data, "uuid")
 
 

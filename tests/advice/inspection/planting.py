@@ -22,6 +22,11 @@ _POSTGRESQL = {"int": "bigint", "text": "text", "uuid": "uuid", "bytes": "bytea"
 WITHOUT_ROWID = {"t_v7", "t_comb", "t_switched"}
 
 
+def ansi(name: str) -> str:
+    """A name in quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def into_sqlite(path: Path, tables: Mapping[str, Planted], journal: str = "off") -> None:
     """A new file."""
     connection = apsw.Connection(str(path))
@@ -31,8 +36,10 @@ def into_sqlite(path: Path, tables: Mapping[str, Planted], journal: str = "off")
         made = list(values(planted.keys, text=kind == "TEXT"))
         with connection:
             if planted.first is not None:
-                connection.execute(f'CREATE TABLE "{name}" (first INTEGER, id {kind}, note, PRIMARY KEY (first, id))')
-                insert = f"INSERT INTO \"{name}\" VALUES (?, ?, '{NOTE}')"
+                connection.execute(
+                    f"CREATE TABLE {ansi(name)} (first INTEGER, id {kind}, note, PRIMARY KEY (first, id))"
+                )
+                insert = f"INSERT INTO {ansi(name)} VALUES (?, ?, '{NOTE}')"
                 connection.executemany(insert, zip(planted.first.tolist(), made, strict=True))
                 continue
             if planted.parent:
@@ -43,8 +50,8 @@ def into_sqlite(path: Path, tables: Mapping[str, Planted], journal: str = "off")
                 insert = f"INSERT INTO {name} (parent, note) VALUES (?, '{NOTE}')"
             else:
                 rowid = " WITHOUT ROWID" if name in WITHOUT_ROWID else ""
-                connection.execute(f'CREATE TABLE "{name}" (id {kind} PRIMARY KEY, note TEXT){rowid}')
-                insert = f"INSERT INTO \"{name}\" VALUES (?, '{NOTE}')"
+                connection.execute(f"CREATE TABLE {ansi(name)} (id {kind} PRIMARY KEY, note TEXT){rowid}")
+                insert = f"INSERT INTO {ansi(name)} VALUES (?, '{NOTE}')"
             connection.executemany(insert, ((value,) for value in made))
     connection.close()
 
@@ -55,7 +62,9 @@ def into_postgresql(connection: psycopg.Connection[Any], tables: Mapping[str, Pl
         kind, columns = planted.sql_type or _POSTGRESQL[planted.keys.kind], "id, note"
         if planted.first is not None:
             columns = "first, id, note"
-            connection.execute(f'CREATE TABLE "{name}" (first bigint, id {kind}, note text, PRIMARY KEY (first, id))')
+            connection.execute(
+                f"CREATE TABLE {ansi(name)} (first bigint, id {kind}, note text, PRIMARY KEY (first, id))"
+            )
         elif planted.parent:
             columns = "parent, note"
             connection.execute(
@@ -63,15 +72,15 @@ def into_postgresql(connection: psycopg.Connection[Any], tables: Mapping[str, Pl
                 f"CREATE INDEX ON {name} (parent)"
             )
         else:
-            connection.execute(f'CREATE TABLE "{name}" (id {kind} PRIMARY KEY, note text)')
+            connection.execute(f"CREATE TABLE {ansi(name)} (id {kind} PRIMARY KEY, note text)")
         made = values(planted.keys, text=kind.startswith("char"))
         firsts = [] if planted.first is None else planted.first.tolist()
-        with connection.cursor().copy(f'COPY "{name}" ({columns}) FROM STDIN') as copy:
+        with connection.cursor().copy(f"COPY {ansi(name)} ({columns}) FROM STDIN") as copy:
             for i, value in enumerate(made):
                 first = f"{firsts[i]}\t" if firsts else ""
                 text = (r"\\x" if kind == "bytea" else "") + value.hex() if isinstance(value, bytes) else str(value)
                 copy.write(f"{first}{text}\t{NOTE}\n")
-        connection.execute(f'ANALYZE "{name}"')
+        connection.execute(f"ANALYZE {ansi(name)}")
 
 
 def into_mysql(server: Queries, database: str, tables: Mapping[str, Planted]) -> None:
@@ -89,7 +98,7 @@ def into_mysql(server: Queries, database: str, tables: Mapping[str, Planted]) ->
     for name, planted in tables.items():
         text = planted.sql_type.startswith("char")
         kind = "char(36) CHARACTER SET ascii" if text else planted.sql_type or kinds[planted.keys.kind]
-        if kind == "uuid" and not MARIADB.column("uuid").accepts(planted.keys).all():
+        if kind == "bytea" or (kind == "uuid" and not MARIADB.column("uuid").accepts(planted.keys).all()):
             kind = "binary(16)"
         column = "id"
         if planted.first is not None:
@@ -122,12 +131,12 @@ def literal(value: bytes | str | int, guid: str) -> str:
 
 def assert_named(record: Mapping[str, Any], tables: Mapping[str, Planted], points: float = 0.06) -> None:
     """Every layout and mixture is named, and nothing else; new rows go where they go, as far as that is known."""
-    found = {one["name"].rpartition(".")[2]: one for one in record["tables"]}
+    found = {one["name"].removeprefix("public.").removeprefix("inspected."): one for one in record["tables"]}
     goes = IN_MARIADB if record["database"] == "mariadb" else {}
     for name, planted in tables.items():
         column = "parent" if planted.parent else "id"
         (index,) = [one for one in found[name]["indexes"] if column in one["columns"]]
-        layouts = next(one["layouts"] for one in index["key"] if one["name"] == column)
+        layouts = next((one["layouts"] for one in index["key"] if one["name"] == column), [])
         assert len(layouts) == len(planted.shares), (name, layouts)
         for layout, share in planted.shares.items():
             (seen,) = [one["share"] for one in layouts if layout in one["layouts"]]

@@ -104,3 +104,9 @@ def test_keys_that_are_dated_ahead_are_of_their_layout(part: float) -> None:
     (group,) = seen(made("uuid-v7", at), None).groups
     assert "uuid-v7" in group.layouts
     assert (group.share, group.ahead) == (pytest.approx(1.0), pytest.approx(part, abs=0.002))
+
+
+def test_a_tenth_of_combs_among_ulids_is_no_chance() -> None:
+    keys = made("ulid", instants(4_000))
+    keys.data[::10] = made("rt-comb-postgresql", instants(4_000)).data[::10]
+    assert [one.share for one in seen(keys, None).groups] == pytest.approx([0.9, 0.1], abs=0.02)

@@ -85,7 +85,7 @@ def truth(owner: psycopg.Connection[Any]) -> dict[str, float]:
         "SELECT relname, (pgstatindex(oid)).avg_leaf_density FROM pg_class "
         "WHERE relkind = 'i' AND relnamespace = 'public'::regnamespace"
     )
-    return {name: float(density) for name, density in rows}
+    return {name: float(density) for name, density in rows if density == density}  # an empty index has none
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_planted_layouts_are_named_with_the_density_of_pgstatindex(shop: Shop, r
     assert state(shop.owner) == before
     assert_named(record, planted)
     seen = {one["name"]: one for table in record["tables"] for one in table["indexes"]}
-    assert set(seen) == set(densities)
-    assert {name: one["density"] for name, one in seen.items()} == pytest.approx(densities, abs=0.1)
-    assert {one["density_origin"] for one in seen.values()} == {"measured"}
+    known = {name: one["density"] for name, one in seen.items() if one["sampled"]}
+    assert known == pytest.approx(densities, abs=0.1)
+    assert {seen[name]["density_origin"] for name in known} == {"measured"}
     by_name = {one["name"]: one for one in record["tables"]}
     switches = by_name["public.t_switched"]["indexes"][0]["switches"]
     assert [(one["before"], one["time"][:7], one["clean"]) for one in switches] == [("uuid-v4", "2026-05", True)]
@@ -116,7 +116,7 @@ def test_planted_layouts_are_named_with_the_density_of_pgstatindex(shop: Shop, r
 
 @pytest.mark.long
 def test_a_role_that_may_only_select_learns_as_much_from_sizes(shop: Shop, capsys) -> None:
-    planted = {name: one for name, one in tables(50_000).items() if name.startswith(("t_", "c_"))}
+    planted = {name: one for name, one in tables(50_000).items() if name[:2] in {"t_", "c_"}}
     into_postgresql(shop.owner, planted)
     record = shop.inspected(capsys, "reader", "--seconds", "600")
     assert any("cannot look into index pages" in text for text in record["unknown"])
