@@ -218,11 +218,13 @@ def for_new_rows(
     """The keys that new rows get if today's column stays: the best ones, if they ascend in it or are of that column;
     else, of those that ascend in it, the ones that most languages make. None if those of today do, or none meet the
     needs."""
-    if best.column == today.column or best.layout.suits(today.column):
+    width = (today.layout.kind, today.layout.key_bytes)  # what today's column holds
+    alike = [one.layout for one in (best, *others) if (one.layout.kind, one.layout.key_bytes) == width]
+    if best.layout in alike and (best.column == today.column or best.layout.suits(today.column)):
         return _candidate(needs, best.layout, today.column)
     if today.properties.ascends:
         return None
-    named = {one.name: one.layout for one in others if one.layout.suits(today.column)}
+    named = {one.name: one for one in alike if one.suits(today.column)}
     fitting = (_candidate(needs, one, today.column) for one in named.values())
     free = [
         one

@@ -133,11 +133,11 @@ def _ways(today: Table, existing: str, then: Table, new: str, switched: str) -> 
     """The ways that can be gone from the table of today, with keys of layout `existing`, to `then` and layout `new`."""
     yield _Way(("stay",), today, old=existing, new=existing, start="inserted")
     old_keys = layout(existing)
-    same_column = today.column == then.column
+    retyped = today.column != then.column and old_keys.key_bytes == layout(new).key_bytes
     if switched:
         yield _Way(("switch", "switch-rebuild-later"), today, old=existing, new=switched, start="inserted")
         yield _Way(("switch-rebuild-now",), today, old=existing, new=switched, start="rebuilt")
-    if not same_column and old_keys.kind in then.column.kinds and then.column.accepts_all(old_keys.shared_bits()):
+    if retyped and old_keys.kind in then.column.kinds and then.column.accepts_all(old_keys.shared_bits()):
         yield _Way(("retype",), then, old=existing, new=new, start="built")
     if existing != new:
         yield _Way(("convert",), then, old=new, new=new, start="built")

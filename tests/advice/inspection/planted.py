@@ -160,7 +160,7 @@ def _spelled(rows: int) -> Mapping[str, Planted]:
         "user; --": Planted(
             Keys(np.asarray(stored(net, "net")), "uuid"), {"rt-comb-oracle": 1}, "end", sql_type="bytea"
         ),
-        "😀 ключ": Planted(v7, {"uuid-v7": 1}, "end", sql_type="character(36)"),
+        "☺ ключ": Planted(v7, {"uuid-v7": 1}, "end", sql_type="character(36)"),
     }
 
 

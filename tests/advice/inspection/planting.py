@@ -148,7 +148,9 @@ def assert_named(record: Mapping[str, Any], tables: Mapping[str, Planted], point
 
 
 IN_MARIADB = {"t_comb": "end", "t_legacy": "end", "f_uuid-v1": "end", "f_nhibernate-comb": "end"} | {
-    "f_rt-comb-postgresql": "anywhere"
+    "f_rt-comb-postgresql": "anywhere",
+    "f_pomelo-mysql": "anywhere",
+    "f_percona-ordered-uuid": "anywhere",
 }
 """Where new rows go in MariaDB's type uuid, which compares the last group of versions 1 to 5 first."""
 

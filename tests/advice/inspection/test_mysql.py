@@ -104,7 +104,7 @@ def test_planted_layouts_are_named_with_the_density_of_the_pages(shop: Shop, row
         assert table["rows"] == len(planted[name].keys)
         for index in table["indexes"]:
             if index["density"] is None:
-                assert "do not state its leaves" in index["missing"]
+                assert not table["rows"] or "do not state its leaves" in index["missing"]
             elif index["name"] == "PRIMARY" and name in truth:
                 assert index["density"] == pytest.approx(truth[name], abs=0.2), name
     switched = next(one for one in record["tables"] if one["name"].endswith("t_switched"))

@@ -2,17 +2,21 @@
 
 import json
 import re
+import shlex
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psutil
 import psycopg
 import pytest
 
+from keybench.advice import command as advise
 from keybench.advice.inspection import command
+from keybench.advice.inspection.advised import advice
+from keybench.advice.inspection.findings import TableFinding, look
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.postgresql import inspection
@@ -21,11 +25,13 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.inspection import PostgresInspector
 from keybench.errors import EnvironmentMissing, ServerError, UsageError
 from tests.advice.inspection.next_rows import assert_as_forecast
-from tests.advice.inspection.planted import FEW, LONG, tables
+from tests.advice.inspection.planted import FEW, LONG, NOW, tables
 from tests.advice.inspection.planting import STRANGE, assert_named, assert_strange_names_are_shown, into_postgresql
 from tests.parameters import first
 
 DATABASE = "inspected"
+ADVISED = (*FEW, "Upper Case", "i_negative", "i_empty", "f_nanoid", "f_objectid", "s_v1")
+"""Tables that the long test of advice takes: a few seconds each."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +118,38 @@ def test_planted_layouts_are_named_with_the_density_of_pgstatindex(shop: Shop, r
     assert [(one["before"], one["time"][:7], one["clean"]) for one in switches] == [("uuid-v4", "2026-05", True)]
     assert by_name["public.t_v4"]["indexes"][0]["ascending"] < 0.1
     assert by_name["public.t_v7"]["indexes"][0]["ascending"] > 0.99
+
+
+@pytest.mark.parametrize("shop", ["embedded"], indirect=True)
+@pytest.mark.parametrize("times", first(1, [1, 100_000]))
+def test_the_advice_is_that_of_advise(shop: Shop, times: int, capsys) -> None:
+    planted = {name: one for name, one in tables(4_000).items() if name in (FEW if times == 1 else ADVISED)}
+    into_postgresql(shop.owner, planted)
+    with closing(PostgresInspector(address_of(shop.url(), {}))) as inspector:
+        findings, version = look(inspector, "", NOW, 600).tables, inspector.about().version
+    replies = {one.table.name: advice(ENGINE, version, larger(one, times)) for one in findings}
+    assert {name for name, one in replies.items() if one is None} == {*planted} & {
+        "i_random",
+        "i_empty",
+        "u_empty",
+        "i_one",
+    }
+    for name, reply in replies.items():
+        if reply is None or not reply.command or reply.text.startswith("Rebuild the index "):
+            continue
+        try:
+            advise.app(shlex.split(reply.command)[2:], standalone_mode=False)
+            shown = " ".join(capsys.readouterr().out.split())
+        except UsageError as why:
+            shown = f"keybench advise has no answer: {why}"
+        shown = shown.removeprefix("At this size it does not matter. ")
+        assert shown.startswith("Leave it: " if times == 1 else " ".join(reply.text.split())), (name, reply)
+
+
+def larger(one: TableFinding, times: int) -> TableFinding:
+    """The finding on a table with so many times as many rows."""
+    indexes = [replace(each, pages=replace(each.pages, bytes=times * (each.pages.bytes or 0))) for each in one.indexes]
+    return replace(one, table=replace(one.table, rows=times * (one.table.rows or 0)), indexes=tuple(indexes))
 
 
 @pytest.mark.long
