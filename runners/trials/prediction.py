@@ -135,12 +135,10 @@ def _with_kinds_of_splits(measured: Sequence[Reading], stats: PageStats) -> list
     """The measured readings, with the model's splits where the server counts none and both have the same index."""
     values = {reading.metric: reading.value for reading in measured}
     model = {reading.metric: reading for reading in readings(stats, origin="derived")}
-    if any(values.get(metric) is not None for metric in _SPLITS):
-        return list(measured)
     if not all(_equal(values.get(metric), model[metric].value) for metric in _SAME_INDEX):
         return list(measured)
-    others = [reading for reading in measured if reading.metric not in _SPLITS]
-    return others + [model[metric] for metric in _SPLITS]
+    unknown = [metric for metric in _SPLITS if values.get(metric) is None]
+    return [reading for reading in measured if reading.metric not in unknown] + [model[metric] for metric in unknown]
 
 
 def _equal(real: float | None, predicted: float | None) -> bool:
