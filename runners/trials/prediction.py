@@ -13,7 +13,7 @@ import numpy as np
 import keybench
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
-from keybench.errors import UsageError, unexpected
+from keybench.errors import ServerError, UsageError, unexpected
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import KEY, MODEL
@@ -66,8 +66,12 @@ def measured_whatever_a_model_does(
         return predict_too()
     except Exception as error:
         problem = error if isinstance(error, UsageError) else unexpected(error)
-        unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
-        return Measurements([*measured, unknown], traceback=problem.traceback)
+        return Measurements([*measured, no_prediction(problem)], traceback=problem.traceback)
+
+
+def no_prediction(problem: UsageError | ServerError) -> Reading:
+    """What stands in place of the model's leaf pages, with the reason."""
+    return Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
 
 
 def placement(arrived: Arrived, known: Iterable[Reading]) -> Measurements:

@@ -30,9 +30,9 @@ def write(folder: Path, *phases: str, table: str = "[table]\nstatus = true\n") -
     (folder / "mine.toml").write_text(text, encoding="utf-8")
 
 
-def phases(trial: Trial, metric: Metric) -> dict[str, float | None]:
+def phases(trial: Trial, metric: Metric, kind: SubjectKind = SubjectKind.PHASE) -> dict[str, float | None]:
     subjects = ((one, one.subject) for one in trial.readings if one.metric == metric)
-    return {subject.name: one.value for one, subject in subjects if subject.kind == SubjectKind.PHASE}
+    return {subject.name: one.value for one, subject in subjects if subject.kind == kind}
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,9 @@ def test_rows_are_updated_and_read_on_a_server(here: Run, tmp_path: Path, databa
         (missing,) = [one for one in trial.readings if one.subject == MODEL and one.value is None]
         assert missing.reason == f"No prediction: {refused}"
         rows, pages = phases(trial, Metric.PHASE_ROWS), phases(trial, Metric.LEAF_PAGES)
+        modelled = phases(trial, Metric.LEAF_PAGES, SubjectKind.MODEL_PHASE)
+        known = ["1 insert", "2 update"] if database == "postgresql" else []
+        assert modelled == {name: pages[name] for name in known}
         assert list(rows.values()) == [2000, 600, 400, 300, 400, 200, 100, 1800, 100]
         assert (pages["3 update"], pages["7 read"]) == (pages["4 read"], pages["8 read"])
         if database == "postgresql":  # an indexed column changed, or there was room on the row's page of the table
