@@ -63,3 +63,12 @@ def test_readers_mark_entries_that_full_pages_drop(bench: Bench, stream, payload
         it.insert(third[: len(third) // 2])
         it.clean()
         it.insert(third[len(third) // 2 :])
+
+
+def test_a_full_page_also_drops_entries_of_dead_rows_beside_the_new_row(bench: Bench) -> None:
+    with both(bench, ENGINE.column("uuid"), increasing(300)) as it:
+        it.insert(it.arriving[:280])
+        it.delete(it.arriving[[0, 200]])
+        it.find(it.arriving[:1])
+        it.insert(it.arriving[280:292])
+        assert it.state.stats().rows == 290
