@@ -66,9 +66,9 @@ def test_readers_mark_entries_that_full_pages_drop(bench: Bench, stream, payload
 
 
 def test_a_full_page_also_drops_entries_of_dead_rows_beside_the_new_row(bench: Bench) -> None:
-    with both(bench, ENGINE.column("uuid"), increasing(300)) as it:
-        it.insert(it.arriving[:280])
-        it.delete(it.arriving[[0, 200]])
-        it.find(it.arriving[:1])
-        it.insert(it.arriving[280:292])
-        assert it.state.stats().rows == 290
+    with both(bench, ENGINE.column("uuid"), increasing(5000)) as it:
+        it.insert(it.arriving[:4975])  # 165 of the rows lie on the table's last page, which has room for 20 more
+        it.delete(it.arriving[[4700, 4900]])
+        it.find(it.arriving[4700:4701])
+        it.insert(it.arriving[4975:4990])
+        assert it.state.stats().page_rows[-1] == 290

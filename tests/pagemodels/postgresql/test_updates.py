@@ -145,9 +145,20 @@ def test_full_pages_drop_marked_entries_as_plain_python_does(rounds: list[tuple[
         plain.marked |= set(met.tolist())
 
 
+def test_a_full_page_also_drops_entries_of_dead_rows_beside_the_new_row() -> None:
+    state, _ = index("uuid")
+    state.insert(np.arange(280))  # the second page of the table has room for 34 more
+    state.delete(np.array([0, 200]))
+    state.read(np.array([0]), by_key=True)
+    state.insert(np.arange(280, 291))
+    assert state.stats().rows == 291
+    state.insert(np.array([291]))
+    assert state.stats().page_rows.tolist() == [290]
+
+
 @settings(max_examples=15, deadline=None)
 @given(
-    st.sampled_from(["uuid", "bigint", "char36"]),
+    st.sampled_from(list(SIZES)),
     st.integers(2, 60),
     st.sampled_from([0, 1, 50]),
     st.integers(0, 2**32),
