@@ -66,10 +66,14 @@ class Both:
 
     def update(self, ranks: Ranks) -> None:
         """Raises the status of the rows of these keys, in this order, in one transaction."""
-        assert self._session.update(self._session.prepare_keys(self._keys[ranks]), ()) == len(ranks)
+        self.raise_status(ranks)
         assert isinstance(self.state, KnowsUpdates)
         self.state.update(ranks, len(ranks))
         self.compare()
+
+    def raise_status(self, ranks: Ranks) -> None:
+        """As `update`, on the server alone."""
+        assert self._session.update(self._session.prepare_keys(self._keys[ranks]), ()) == len(ranks)
 
     def find(self, ranks: Ranks) -> None:
         """Looks these keys up, whether they are there or were deleted."""

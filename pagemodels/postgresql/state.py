@@ -95,7 +95,8 @@ class NbtreeState(SplitState):
         self._rows: Rows | None = None  # while keys have two entries, or entries are marked
         self._blocks = np.full(keys, -1, np.int32)  # `Rows.blocks`
         self._sent = 0  # rows that the table got
-        self._placed = heap.rows > 0  # whether all rows lie where `_blocks` says
+        self._placed = heap.rows > 0  # whether the next rows will lie where `_mark_as_present` says
+        self._known = heap.rows > 0  # whether all rows lie where `_blocks` says
         self._sizes_of = np.array([entry, 2 * entry, merged_bytes(entry, 2)], np.int64)
         """Bytes of all items of a key, by `Rows.versions`."""
         self._entry, self._fill = entry, fillfactor
@@ -118,7 +119,7 @@ class NbtreeState(SplitState):
         if (self._states[chosen(ranks, self._keys)] != PRESENT).any():
             raise UsageError(f"{len(ranks):,} keys cannot be updated: not all of them are there.")
         self._changed |= len(ranks) > 0
-        self._placed = False
+        self._placed = self._known = False
         self._begin_rows()
         self._insert_by(partial(self._put, ranks, update=True))
 
@@ -158,7 +159,9 @@ class NbtreeState(SplitState):
             level.used(USED)[:] = level.used(COUNT)
             self._rows = None
         self._placed &= not self._deleted  # the next rows fill holes of the table
+        shortened = self._shortens_table()
         super().clean()
+        self._changed |= shortened  # its lock is logged and takes a transaction number: deleted pages wait no longer
 
     def rebuild(self, fill: int) -> None:
         """REINDEX, at a fill factor in %, of the versions that are alive."""
@@ -168,7 +171,7 @@ class NbtreeState(SplitState):
     def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
         """Goes on from pages of a server, in which each key has one entry."""
         super().begin(ranks, pages, borders)
-        self._rows, self._placed = None, False
+        self._rows, self._placed, self._known = None, False, False
 
     def stats(self) -> PageStats:
         """The index as it is now."""
@@ -202,12 +205,24 @@ class NbtreeState(SplitState):
             gone = (self._states[self._blocks == last] != PRESENT).any()
             self._placed = not (gone and self._heap.pruned(self._sent - last * self._heap.rows))
 
+    def _shortens_table(self) -> bool:
+        """Whether VACUUM cuts empty pages off the end of the table (vacuumlazy.c, should_attempt_truncation)."""
+        if not (self._known and self._deleted):
+            return False
+        present = self._blocks[self._states == PRESENT]
+        pages, empty = int(self._blocks.max()) + 1, int(self._blocks.max() - present.max(initial=-1))
+        shortens = empty > 0 and empty >= min(1000, pages // 16)
+        if shortens:
+            self._blocks[self._states != PRESENT] = -1
+        return shortens
+
     def _mark_as_present(self, ranks: Integers) -> None:
         """Also notes on which pages of the table the rows of these keys go."""
         super()._mark_as_present(ranks)
         if self._placed:
             self._blocks[ranks] = np.arange(self._sent, self._sent + len(ranks)) // self._heap.rows
             self._sent += len(ranks)
+        self._known &= self._placed
 
     def _begin_rows(self) -> Rows:
         """What is known of the rows, from now on."""
