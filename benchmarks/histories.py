@@ -64,7 +64,7 @@ def history(bench: Bench, seed: int) -> tuple[list[str], str]:
             try:
                 step(it, str(what), draw, left)
             except UsageError as refused:
-                return done, "refused: " + re.sub(r"[\d,]+ ", "n ", str(refused)).split(":")[0]
+                return done, "refused: " + re.sub(r"\d[\d,]*", "n", str(refused)).split(":")[0]
             except AssertionError:
                 return done, f"DIFFERS after {what}"
             done.append(str(what))
