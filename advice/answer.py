@@ -88,12 +88,19 @@ class Answer:
         )
 
 
-def answer(needs: Needs) -> Answer:
-    """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs."""
+def answer(needs: Needs, *, foreign: bool = False) -> Answer:
+    """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs.
+
+    `foreign`: also layouts whose order the column undoes. They are never chosen, and take as long as all others.
+    """
     # forecast all candidates, and put those that have one in order
     choices = candidates(needs, lambda name: bool(calls_for(name)))
     if all(one.misses for one in choices):
         raise UsageError(_contradiction(needs, choices))
+    named = {*needs.layouts, *([needs.existing.layout] if needs.existing else [])}
+    fitting = [one for one in choices if one.fits or one.name in named]
+    if not foreign and not all(one.misses for one in fitting):
+        choices = fitting
     outcomes = list(zip(choices, _forecasts(needs, choices), strict=True))
     refused = [(one.label, why) for one, why in outcomes if isinstance(why, str)]
     forecasts = [(one, outcome) for one, outcome in outcomes if isinstance(outcome, IndexForecast)]

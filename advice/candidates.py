@@ -163,6 +163,11 @@ class Candidate:
         """The layout's name."""
         return self.layout.name
 
+    @property
+    def fits(self) -> bool:
+        """Whether the column compares keys as the layout does: keys with an order are not meant to come in none."""
+        return self.properties.ascends or self.layout.order == "none"
+
     @cached_property
     def label(self) -> str:
         """The layout, with its column if that is not the engine's own choice."""

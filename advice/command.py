@@ -99,7 +99,7 @@ def advise(
         console.status(f"{needs.on.title}: {needs.rows:,} rows"),
         when_compiling(lambda: console.print(COMPILING, soft_wrap=True)),
     ):
-        reply = answer(needs)
+        reply = answer(needs, foreign=everything or chosen != "text")
     if chosen == "text" and output is None:
         terminal.show(reply, cli.console(), everything=everything)
         return 0

@@ -37,11 +37,6 @@ class Choice:
         """Whether it meets all needs."""
         return not self.candidate.misses
 
-    @property
-    def fits(self) -> bool:
-        """Whether the column compares keys as the layout does: keys with an order are not meant to come in none."""
-        return self.candidate.properties.ascends or self.candidate.layout.order == "none"
-
 
 @dataclass(frozen=True)
 class Ranking:
@@ -105,7 +100,7 @@ def ranking(
         return None
     # Each rule holds only if it leaves something: keys whose order the column undoes are no choice, and keys for which
     # somebody has to number the writers are not the best.
-    fitting = [one for one in meeting if one.fits] or meeting
+    fitting = [one for one in meeting if one.candidate.fits] or meeting
     free = [one for one in fitting if one.candidate.properties.uniqueness != "worker id"] or fitting
     alike = [one for one in fitting if one.moved.value <= ALIKE * free[0].moved.value]
     staying = [one for one in alike if is_today(one.candidate)]  # keys that are as good as the best stay
@@ -134,7 +129,7 @@ def ranking(
 def _cheaper_but_missing(one: Choice, best: Choice) -> bool:
     """Whether `one` moves clearly fewer bytes than the best, and only other needs than type and maker rule it out."""
     cheaper = one.moved.high * ALIKE < best.moved.low
-    return cheaper and one.fits and not (one.meets or one.assumed or _of_other_type_or_maker(one))
+    return cheaper and one.candidate.fits and not (one.meets or one.assumed or _of_other_type_or_maker(one))
 
 
 def _of_other_type_or_maker(one: Choice) -> bool:

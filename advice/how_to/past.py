@@ -100,8 +100,8 @@ def log_bytes(
     least_cache, small = FEWEST_PAGES * model.page_bytes, 1
     while sum(rows) / small > LEAST_LOG_ROWS:
         small *= 2
-    while server.cache_bytes / small < least_cache and sum(rows) / small < _MOST_LOG_ROWS / 2:
-        small = max(1, small // 2)
+    while small > 1 and server.cache_bytes / small < least_cache and sum(rows) / small < _MOST_LOG_ROWS / 2:
+        small //= 2
     if server.cache_bytes / small < least_cache:
         return None
     there, come = (max(1, round(part / small)) for part in rows)

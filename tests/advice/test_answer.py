@@ -223,3 +223,13 @@ def test_existing_keys_are_in_the_column_that_the_version_has() -> None:
 
     assert today("uuid-v4:10000") == "uuid-v4 · binary16"
     assert today("uuid-v4:10000:char36") == "uuid-v4 · char36"
+
+
+def test_layouts_whose_order_the_column_undoes_are_for_all_and_for_whoever_names_them() -> None:
+    def shown(*, foreign: bool, **given: str) -> set[str]:
+        of = answer(needs({**USUAL, "db": "sqlite", "rows": "20000", **given}), foreign=foreign)
+        return {one.candidate.name for one in (*of.ranking.meeting, *of.ranking.missing)}
+
+    assert "masstransit-newid" not in shown(foreign=False)
+    assert "masstransit-newid" in shown(foreign=True)
+    assert "masstransit-newid" in shown(foreign=False, layout="masstransit-newid")
