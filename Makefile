@@ -7,7 +7,7 @@ TESTS := .venv/.installed-for-tests
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run test test-all test-containers contract servers lint kernels kernels-innodb kernels-others bench
-.PHONY: fidelity env clean
+.PHONY: fidelity study env clean
 
 help:
 	@echo "make run       the default run on embedded PostgreSQL and SQLite, then the path of its report"
@@ -19,6 +19,7 @@ help:
 	@echo "make fidelity  page models beside every server that can be started here, and every version that"
 	@echo "               sh scripts/versions.sh has unpacked (20 minutes for each);"
 	@echo "               DB=mysql SERVER=container ROWS=100000 has it compare this server alone, with fewer rows"
+	@echo "make study     the runs of the study again, with what they cost in hours; it goes on where it was stopped"
 	@echo "make env       the environment alone, in .venv"
 
 env: $(TESTS)
@@ -87,6 +88,9 @@ bench: env
 
 fidelity: $(if $(SERVER),env,servers)
 	$(BIN)/python -m benchmarks.fidelity $(DB:%=--db %) $(ROWS:%=--rows %) $(SERVER:%=--server %)
+
+study: servers
+	$(BIN)/python -m scripts.study
 
 clean:
 	@[ ! -e build/docker/pid ] || sh scripts/containers/daemon.sh stop

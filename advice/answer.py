@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
-from keybench.advice.candidates import Candidate, candidates
+from keybench.advice.candidates import Candidate, candidates, for_new_rows
 from keybench.advice.decision import Decision, decide
 from keybench.advice.how_to.existing import Option, options
 from keybench.advice.how_to.libraries import LibraryCall, calls_for
 from keybench.advice.how_to.orm import Snippet, snippet
-from keybench.advice.how_to.statements import create_table
+from keybench.advice.how_to.statements import create_table, create_with_public_id
 from keybench.advice.index_forecast import IndexForecast, Question, forecast
 from keybench.advice.needs import ExistingKeys, Needs, coming
 from keybench.advice.ranking import Choice, Ranking, judge, ranking
@@ -48,6 +48,8 @@ class Answer:
     """What to do about the keys that the table has; None without options."""
     public_id: IndexForecast | None = None
     """The index of a second, random id for people outside; None where nobody needs one."""
+    with_public_id: Sequence[Statement] = ()
+    """A new table with a counter as its key and such an id, where the engine knows one."""
     ends: str = ""
     """Why the keys that the table has cannot go on to the last row."""
 
@@ -108,7 +110,7 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
     order = ranking(
         judge(forecasts, needs),
         needs.made_by,
-        languages=lambda name: len({call.language for call in calls_for(name)}),
+        languages=_languages,
         is_today=lambda one: one is today,
         named=needs.layouts,
     )
@@ -117,36 +119,49 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
     # how to get the best, and what to do about the keys that the table has
     best = order.best.candidate
     existing = next((one for one in (*order.meeting, *order.missing) if one.candidate is today), None)
+    ways: Sequence[Option] = []
+    makes, decision = best, None
+    if existing and existing.candidate.label != best.label and not needs.public_id:
+        switched = for_new_rows(needs, existing.candidate, best, choices, _languages)
+        ways = _options(needs, existing.candidate, best, switched.name if switched else "")
+        decision = decide(needs, ways, existing, order.best)
+        if switched and "switch" in decision.way.option.name:
+            makes = switched
     calls: dict[str, LibraryCall] = {}
-    for call in calls_for(best.name):
+    for call in calls_for(makes.name):
         calls.setdefault(call.language, call)  # the first of each language is the one to prefer
-    changes = existing and existing.candidate.label != best.label and not needs.public_id
-    ways = _options(needs, existing.candidate, best) if existing and changes else []
     return Answer(
         needs=needs,
         ranking=order,
         existing=existing,
         options=ways,
-        decision=decide(needs, ways, existing, order.best) if existing and ways else None,
+        decision=decision,
         calls=() if needs.orm else tuple(calls.values()),
-        mapping=_mapping(needs, best),
+        mapping=_mapping(needs, makes),
         statements=create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
         refused=refused,
-        public_id=_public_id(needs) if needs.public_id else None,
+        public_id=_public_id(needs) if needs.public_id or needs.new_public_id else None,
+        with_public_id=create_with_public_id(needs.on, needs.version) if needs.new_public_id else (),
         ends=dict(refused).get(today.label, "") if today else "",
     )
 
 
-def _mapping(needs: Needs, best: Candidate) -> Snippet | None:
-    """The mapping of the recommended key for the ORM that the user named; None without one."""
+def _languages(name: str) -> int:
+    """In how many languages a well-kept library makes the layout."""
+    return len({call.language for call in calls_for(name)})
+
+
+def _mapping(needs: Needs, makes: Candidate) -> Snippet | None:
+    """The mapping of the keys that new rows get for the ORM that the user named; None without one."""
     if not needs.orm:
         return None
-    by_server = needs.made_by == "server" or (needs.made_by == "any" and best.properties.server is not None)
-    return snippet(needs.orm, needs.on, needs.version, best.column, best.name, by_server=by_server)
+    by_server = needs.made_by == "server" or (needs.made_by == "any" and makes.properties.server is not None)
+    return snippet(needs.orm, needs.on, needs.version, makes.column, makes.name, by_server=by_server)
 
 
-def _options(needs: Needs, today: Candidate, best: Candidate) -> Sequence[Option]:
-    """What can be done about the keys `today` that the table has, if `best` is recommended."""
+def _options(needs: Needs, today: Candidate, best: Candidate, switched: str) -> Sequence[Option]:
+    """What can be done about the keys `today` that the table has, if `best` is recommended, and `switched` keys where
+    the column stays."""
     assert needs.existing
     return options(
         needs.on,
@@ -158,6 +173,7 @@ def _options(needs: Needs, today: Candidate, best: Candidate) -> Sequence[Option
         rows_per_second=needs.rows_per_second,
         new_column=best.column,
         server=needs.server,
+        switched=switched,
     )
 
 

@@ -199,14 +199,37 @@ def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate
         if not (key_layout.name in named or key_layout.name in by_server or well_kept(key_layout.name)):
             continue
         for column in _columns(on, key_layout, needs):
-            sized = column.sized(key_layout.key_bytes)
-            facts = properties(on, needs.version, key_layout, sized, needs.rows_per_second)
-            if facts.by_clients or facts.by_server or _table_has(needs, key_layout, column):
-                misses = _misses(needs, key_layout, sized, facts)
-                listed.append(
-                    Candidate(on, needs.version, key_layout, sized, facts, tuple(misses.values()), tuple(misses))
-                )
+            one = _candidate(needs, key_layout, column)
+            if one.properties.by_clients or one.properties.by_server or _table_has(needs, key_layout, column):
+                listed.append(one)
     return listed
+
+
+def _candidate(needs: Needs, key_layout: Layout, column: Column) -> Candidate:
+    sized = column.sized(key_layout.key_bytes)
+    facts = properties(needs.on, needs.version, key_layout, sized, needs.rows_per_second)
+    misses = _misses(needs, key_layout, sized, facts)
+    return Candidate(needs.on, needs.version, key_layout, sized, facts, tuple(misses.values()), tuple(misses))
+
+
+def for_new_rows(
+    needs: Needs, today: Candidate, best: Candidate, others: Sequence[Candidate], languages: Callable[[str], int]
+) -> Candidate | None:
+    """The keys that new rows get if today's column stays: the best ones, if they ascend in it or are of that column;
+    else, of those that ascend in it, the ones that most languages make. None if those of today do, or none meet the
+    needs."""
+    if best.column == today.column or best.layout.suits(today.column):
+        return _candidate(needs, best.layout, today.column)
+    if today.properties.ascends:
+        return None
+    named = {one.name: one.layout for one in others if one.layout.suits(today.column)}
+    fitting = (_candidate(needs, one, today.column) for one in named.values())
+    free = [
+        one
+        for one in fitting
+        if {*one.missed_options} <= {f"--type {needs.type}"} and one.properties.uniqueness != "worker id"
+    ]
+    return max(free, key=lambda one: languages(one.name), default=None)
 
 
 def _columns(on: Engine, key_layout: Layout, needs: Needs) -> Sequence[Column]:

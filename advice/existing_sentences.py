@@ -36,8 +36,8 @@ def _little(answer: Answer, decision: Decision) -> str:
 
 def name_of(answer: Answer, way: Way, *, imperative: bool = False) -> str:
     """The way to go, as a noun phrase or as what to do."""
-    new, kind = f"`{answer.best.name}`", answer.best.type_name
-    same = answer.existing is not None and answer.existing.candidate.name == answer.best.name
+    new, kind = f"`{way.option.layout}`", answer.best.type_name
+    same = answer.existing is not None and answer.existing.candidate.name == way.option.layout
     then = "" if same else f", {new} for new rows"
     nouns: dict[Name, str] = {
         "stay": "today's keys",

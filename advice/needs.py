@@ -82,6 +82,11 @@ class Needs:
     random id is better than another key."""
 
     @property
+    def new_public_id(self) -> bool:
+        """Whether a new table could have a counter inside and a random id outside."""
+        return self.unguessable and self.on.creates_public_ids and not (self.existing or self.merge)
+
+    @property
     def growth(self) -> Growth:
         """How the table comes to its rows."""
         return Growth(self.rows, self.rows_per_second, self.writers, self.behind_seconds, self.restarts_per_day)

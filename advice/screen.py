@@ -57,7 +57,7 @@ class Screen:
 def screen(answer: Answer) -> Screen:
     """The parts of an answer's first screen."""
     code: Sequence[Statement]
-    if answer.public_id:
+    if answer.needs.public_id and answer.public_id:
         today, of = answer.existing, answer.public_id
         key = (today or answer.ranking.best).candidate
         rows = [(today.candidate.label, *_figures(today.forecast), "the key, inside")] if today else []
@@ -83,6 +83,7 @@ def screen(answer: Answer) -> Screen:
         shown = dict(_shown(answer))
         rows = [(one.candidate.label, *_figures(one.forecast), when) for one, when in shown.values()]
         chosen = list(shown).index(answer.ranking.best.candidate.label)
+        rows = [*rows[: _MOST_ROWS - 1], _inside(answer)] if answer.with_public_id else rows
         code = [] if answer.needs.existing else answer.statements  # the table is there
         second = sentences.runner_up(answer)
     return Screen(
@@ -125,6 +126,17 @@ def _shown(answer: Answer) -> Iterator[tuple[str, tuple[Choice, str]]]:
     yield from told.items()
 
 
+def _inside(answer: Answer) -> tuple[str, str, str, str, str]:
+    """The row of a counter inside with a random id outside: both indexes, which have no log by this model."""
+    inside = next(one.forecast for one in answer.ranking.missing if one.candidate.name == CONTROL)
+    outside = answer.public_id
+    assert outside
+    size = spelled(inside.index_bytes.value + outside.index_bytes.value)
+    reads = [one.reads.value for one in (inside, outside) if one.reads]
+    known = f"{sum(reads):.2f}" if len(reads) == 2 else UNKNOWN
+    return (f"{CONTROL}, public_id outside", size, UNKNOWN, known, "many tables refer to it")
+
+
 def _when_named(one: Choice, best: Choice) -> str:
     """When to take a layout that is neither recommended nor the second choice, for a cell."""
     if not one.meets:
@@ -147,12 +159,12 @@ def number_of(figure: Figure | None) -> str:
 def steps(answer: Answer, option: Option) -> list[Statement]:
     """The statements of one way to go, in order; empty for staying."""
     assert answer.existing  # there are options only where the table has keys
-    needs, old, new = answer.needs, answer.existing.candidate, answer.best
+    needs, old = answer.needs, answer.existing.candidate
     return statements.steps(
         option.name,
         needs.on,
         needs.version,
         (old.column, old.name),
-        (new.column, new.name),
+        (answer.best.column, option.layout),
         by_clients=needs.made_by == "client",
     )

@@ -36,7 +36,7 @@ _LACKS: Final[Mapping[str, str]] = {
 def headline(answer: Answer) -> str:
     """What to do: one sentence."""
     best = answer.best
-    if answer.public_id:
+    if answer.needs.public_id:
         return "Keep today's key, and add a random `public_id` beside it, which people outside see."
     if answer.decision:
         text = existing_sentences.headline(answer, answer.decision)
@@ -52,7 +52,7 @@ def headline(answer: Answer) -> str:
 def reason(answer: Answer) -> str:
     """Why: a sentence or two."""
     best, needs = answer.ranking.best, answer.needs
-    if answer.public_id:
+    if answer.needs.public_id and answer.public_id:
         size = spelled(answer.public_id.index_bytes.value)
         return (
             f"The new column's index takes {size} at {needs.rows:,} rows. Another primary key would change every table "
@@ -106,7 +106,10 @@ def partitions(answer: Answer) -> str:
     """How old rows go at the least cost; empty if all rows stay."""
     if not answer.needs.retention_days:
         return ""
-    return "Partition the table by time, and drop old partitions: that is cheaper than to delete their rows."
+    return (
+        "Partition the table by time, and drop old partitions: that is cheaper than to delete their rows. In "
+        "PostgreSQL, MySQL and MariaDB, the primary key has to contain the partition's column, too."
+    )
 
 
 def spread(answer: Answer) -> str:

@@ -217,6 +217,7 @@ def test_the_baseline_has_every_page_model() -> None:
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 
 
+@pytest.mark.long
 def test_the_action_gates_a_scenario_of_another_repository(tmp_path: Path) -> None:
     """Its steps run as GitHub would run them, in a folder that is no checkout of keybench; installing is left out."""
     tool, folder, summary = tmp_path / "bin" / "keybench", tmp_path / "theirs", tmp_path / "summary.md"

@@ -30,12 +30,13 @@ Name = Literal["stay", "switch", "switch-rebuild-now", "switch-rebuild-later", "
 
 TITLES: dict[Name, str] = {
     "stay": "Stay as it is",
-    "switch": "Give new rows the new keys",
-    "switch-rebuild-now": "Rebuild the index, then give new rows the new keys",
-    "switch-rebuild-later": "Give new rows the new keys, and rebuild the index after them",
-    "retype": "Store the old keys in the new type, and give new rows the new keys",
-    "convert": "Give every row a new key",
+    "switch": "Give new rows {} keys",
+    "switch-rebuild-now": "Rebuild the index, then give new rows {} keys",
+    "switch-rebuild-later": "Give new rows {} keys, and rebuild the index after them",
+    "retype": "Store the old keys in the new type, and give new rows {} keys",
+    "convert": "Give every row a new {} key",
 }
+"""Of each way, with the layout of new rows."""
 
 MOST_ROWS = 1 << 18
 """Rows that are simulated at most, for each draw of keys."""
@@ -51,6 +52,8 @@ class Option:
     """One way to go, and what it does over the rows to come. Figures are of the key's index alone."""
 
     name: Name
+    layout: str
+    """Of the rows to come."""
     leaf_pages: Figure
     """After the last row."""
     density: Figure
@@ -68,7 +71,7 @@ class Option:
     @property
     def title(self) -> str:
         """For people."""
-        return TITLES[self.name]
+        return TITLES[self.name].format(self.layout)
 
 
 @dataclass(frozen=True)
@@ -94,11 +97,13 @@ def options(
     rows_per_second: float,
     new_column: Column,
     server: Server,
+    switched: str = "",
 ) -> list[Option]:
     """The figures of each way to go. Ways that are not possible are left out: no integers in a column of GUIDs.
-    `existing` and `new` are layouts, `table.column` is the column of today; `new_column` is for ways that give all rows
-    new keys, or store the old keys in its type. UsageError for an empty table, no rows to come, and an engine whose
-    page model knows no past."""
+    `existing`, `new` and `switched` are layouts, `table.column` is the column of today; `new_column` is for ways that
+    give all rows new keys, or store the old keys in its type. New rows get `switched` keys where today's column stays;
+    without them there is no such way. UsageError for an empty table, no rows to come, and an engine whose page model
+    knows no past."""
     if rows_there < 1 or rows_to_come < 1:
         raise UsageError("an existing table needs at least one row, and one that comes: give both numbers.")
     today = replace(table, column=table.column.sized(layout(existing).key_bytes))
@@ -109,7 +114,7 @@ def options(
     # each way's life in it, with several draws of keys, and the figures of the large table
     model, results = on.page_model(today), {}
     by_yao = factor > 1 and layout(existing).order == "none" and not isinstance(model, SizedByValue)
-    for way in _ways(today, existing, then, new):
+    for way in _ways(today, existing, then, new, switched):
         draws = []
         for draw in range(FIRST_DRAW, FIRST_DRAW + DRAWS):
             keys = mixed_keys(way.old, way.new, there, come, rows_per_second, draw)
@@ -117,29 +122,28 @@ def options(
         layouts, rows = (way.old, way.new), (rows_there, rows_to_come)
         log = log_bytes(on, way.table, layouts, rows, rows_per_second, server, way.start)
         for name, of_name in zip(way.names, zip(*draws, strict=True), strict=True):
-            results[name] = replace(_option(name, of_name, come, factor, on), log_bytes=log)
+            results[name] = replace(_option(name, way.new, of_name, come, factor, on), log_bytes=log)
             if by_yao and way.start == "inserted":
                 leaves = [random_growth(model, sum(rows[: which + 1]))[0] for which in (0, 1)]  # type: ignore[arg-type]
                 results[name] = _with_leaves(results[name], *leaves)
     return [results[name] for name in TITLES if name in results]
 
 
-def _ways(today: Table, existing: str, then: Table, new: str) -> Iterator[_Way]:
+def _ways(today: Table, existing: str, then: Table, new: str, switched: str) -> Iterator[_Way]:
     """The ways that can be gone from the table of today, with keys of layout `existing`, to `then` and layout `new`."""
     yield _Way(("stay",), today, old=existing, new=existing, start="inserted")
-    old_keys, new_keys = layout(existing), layout(new)
+    old_keys = layout(existing)
     same_column = today.column == then.column
-    # New keys can come into the column of today, and are worth it: in order, or in no other column either.
-    if new_keys.kind in today.column.kinds and (same_column or new_keys.suits(today.column)):
-        yield _Way(("switch", "switch-rebuild-later"), today, old=existing, new=new, start="inserted")
-        yield _Way(("switch-rebuild-now",), today, old=existing, new=new, start="rebuilt")
+    if switched:
+        yield _Way(("switch", "switch-rebuild-later"), today, old=existing, new=switched, start="inserted")
+        yield _Way(("switch-rebuild-now",), today, old=existing, new=switched, start="rebuilt")
     if not same_column and old_keys.kind in then.column.kinds and then.column.accepts_all(old_keys.shared_bits()):
         yield _Way(("retype",), then, old=existing, new=new, start="built")
     if existing != new:
         yield _Way(("convert",), then, old=new, new=new, start="built")
 
 
-def _option(name: Name, draws: Sequence[Life], come: int, factor: int, on: Engine) -> Option:
+def _option(name: Name, key_layout: str, draws: Sequence[Life], come: int, factor: int, on: Engine) -> Option:
     """The figures of one way to go, from lives of the small table with several draws of keys. `come`: rows of it that
     are to come; `factor`: rows of the large table for each of the small one."""
     kind = kind_of(on, exact=factor == 1)
@@ -155,6 +159,7 @@ def _option(name: Name, draws: Sequence[Life], come: int, factor: int, on: Engin
     of_splits = _figure(splits, swing_of_splits, kind)
     return Option(
         name,
+        key_layout,
         leaf_pages=pages([life.after.leaf_pages for life in draws]),
         density=replace(density, high=max(density.value, min(100.0, density.high))),
         splits=replace(of_splits, low=max(0.0, of_splits.low - noise), high=of_splits.high + noise),

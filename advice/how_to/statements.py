@@ -10,6 +10,7 @@ from keybench.databases.contract.statements import KeyedTable, Statement
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
+from keybench.model.names import CONTROL
 
 Default = Literal["", "a function", "an expression"]
 """What a column has as its default, where the server has no keys of its own that fit."""
@@ -26,6 +27,15 @@ def create_table(
     """
     writes = on.statements()
     return writes.creating(_keyed(table, column, layout, version, by_clients)) if writes else []
+
+
+def create_with_public_id(on: Engine, version: str) -> Sequence[Statement]:
+    """Creates a table with a counter as its key and a random `public_id`; empty if the engine knows no such table."""
+    writes = on.statements()
+    if not (writes and on.creates_public_ids):
+        return []
+    counter = _keyed("orders", on.default_column("int", layout(CONTROL).shared_bits()), CONTROL, version, False)
+    return writes.creating(replace(counter, public_id=True))
 
 
 def add_public_id(on: Engine, version: str, column: Column, layout: str) -> Sequence[Statement]:

@@ -35,6 +35,7 @@ def content(answer: Answer) -> dict[str, Any]:
         "layouts": [_layout(one) for one in (*answer.ranking.meeting, *answer.ranking.missing)],
         "options": [asdict(one) for one in answer.options],
         "statements": [asdict(one) for one in answer.statements],
+        "with_public_id": [asdict(one) for one in answer.with_public_id],
         "calls": [one.model_dump() for one in answer.calls],
         "mapping": asdict(answer.mapping) if answer.mapping else None,
         "command": answer.command,

@@ -58,6 +58,7 @@ def _show_more(answer: Answer, console: Console, database: str) -> None:
         for option in answer.options:
             _show_statements(f"{option.title}:", steps(answer, option), console)
     _show_statements(f"A new table on {database}:", answer.statements, console)
+    _show_statements("Or with a counter inside, and a random id outside:", answer.with_public_id, console)
     if answer.mapping:
         told = filter(None, (f"\n{answer.mapping.title}:", answer.mapping.code, *answer.mapping.notes))
         console.print("\n".join(told), markup=False, soft_wrap=True)

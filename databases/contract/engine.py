@@ -63,6 +63,8 @@ class Engine(ABC):
     """The role of the key in a table whose author said nothing about it."""
     secondary_holds_key: bool = False
     """Whether each entry of the table's other indexes holds the key, as where the table is in key order."""
+    creates_public_ids: bool = False
+    """Whether its statements create tables with a `KeyedTable.public_id`."""
     rebuilds: bool = False
     """Whether its admins can `rebuild`."""
     updates: bool = False

@@ -297,8 +297,8 @@ class Admin(ABC):
         """Connections that this user can still open now, besides this one; None if there is no limit."""
         return None
 
-    def wait_sampler(self, table: Table) -> WaitSampler | None:  # noqa: ARG002
-        """A sampler of the waits of connections that are opened from now on and fill the table; None: not possible."""
+    def wait_sampler(self) -> WaitSampler | None:
+        """A sampler of the waits of connections that are opened from now on; None: not possible."""
         return None
 
     def ordered_keys(self, table: Table) -> EncodedKeys | None:  # noqa: ARG002

@@ -54,6 +54,8 @@ class KeyedTable:
     """Of the server, as people write it; empty for the newest that keybench knows."""
     by_clients: bool = False
     """Whether clients make all keys, also where the server could: no default then."""
+    public_id: bool = False
+    """Whether a new table has a second, random and unique id for people outside (`Engine.creates_public_ids`)."""
 
 
 class WritesStatements(Protocol):

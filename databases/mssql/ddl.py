@@ -236,7 +236,7 @@ def _default(table: KeyedTable) -> tuple[str, str]:
 
 
 def creating(table: KeyedTable) -> Sequence[Statement]:
-    """The statement that creates a user's table, clustered by its key."""
+    """The statement that creates a user's table, clustered by its key; a public id has an index that is not."""
     declaration, note = _default(table)
     ascends = layout(table.layout).suits(table.column)
     sequential = ascends and major_version(table.version) >= _SEQUENTIAL_KEY
@@ -246,6 +246,11 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
     name, key, default = (_quoted(table.name + ending) for ending in ("", "_pkey", "_id"))
     named = declaration.replace("DEFAULT", f"CONSTRAINT {default} DEFAULT", 1)
     column = " ".join(filter(None, ["id", sql_type(table.column), "NOT NULL", named]))
+    if table.public_id:
+        public, outside = _quoted(f"{table.name}_public_id_default"), _quoted(f"{table.name}_public_id")
+        column += f",\n  public_id uniqueidentifier NOT NULL CONSTRAINT {public} DEFAULT NEWID()"
+        column += f"\n    CONSTRAINT {outside} UNIQUE NONCLUSTERED"
+        note += f" {PUBLIC_ID} Programs may send one."
     sql = (
         f"CREATE TABLE {name} (\n  {column},\n  created_at datetime2(3) NOT NULL DEFAULT SYSUTCDATETIME(),\n"
         f"  CONSTRAINT {key} PRIMARY KEY CLUSTERED (id){options}\n)"
@@ -326,7 +331,7 @@ def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
             "Without it, Sch-M until it ends.",
         ),
         (
-            f"CREATE UNIQUE INDEX {index} ON {name} (public_id)\n  WITH (ONLINE = ON)",
+            f"CREATE UNIQUE NONCLUSTERED INDEX {index} ON {name} (public_id)\n  WITH (ONLINE = ON)",
             enterprise,
             f"{_DOCS}statements/create-index-transact-sql",
             "Without it, writes wait until it ends.",

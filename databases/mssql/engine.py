@@ -152,6 +152,7 @@ ENGINE = SqlServer(
     versions={"2008": 10, "2012": 11, "2014": 12, "2016": 13, "2017": 14, "2019": 15, "2022": 16, "2025": 17},
     settings_of_versions={"2008": {"before_2012": "on"}},
     secondary_holds_key=True,
+    creates_public_ids=True,
     rebuilds=True,
     settable=settings.SETTABLE,
     caveat=CAVEAT,

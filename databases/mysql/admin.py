@@ -72,7 +72,7 @@ class MySqlAdmin(Queries, Admin):
         )
         return settings.page_settings(variables, int(of_database[0][0]) if of_database else 0)
 
-    def wait_sampler(self, _table: Table) -> probes.WaitSampler:
+    def wait_sampler(self) -> probes.WaitSampler:
         """Samples from the list of connections."""
         return probes.WaitSampler(Queries(self.address))
 

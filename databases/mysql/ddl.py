@@ -231,7 +231,7 @@ class Advised:
         key = " ".join(filter(None, ["id", sql_type(table.column), "NOT NULL", declaration, "PRIMARY KEY"]))
         sql = (
             f"CREATE TABLE {identifier(table.name, BACKQUOTES)} (\n  {key},\n"
-            "  created_at timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)\n) ENGINE = InnoDB"
+            "  created_at datetime(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)\n) ENGINE = InnoDB"
         )
         clustered = "Rows lie in the order of the key, and every secondary index has the key once more."
         page = self._page("innodb-index-types.html", "innodb/")

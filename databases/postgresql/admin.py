@@ -78,9 +78,9 @@ class PostgresAdmin(AdminConnection, Admin):
         """The settings on which pages or their cost depend."""
         return settings.page_settings(dict(self.rows("SELECT name, setting FROM pg_settings")))
 
-    def wait_sampler(self, table: Table) -> ActivitySampler:
-        """Samples from pg_stat_activity and pg_locks."""
-        return ActivitySampler(self.address, table)
+    def wait_sampler(self) -> ActivitySampler:
+        """Samples from pg_stat_activity."""
+        return ActivitySampler(self.address)
 
     def create(self, table: Table) -> None:
         """Drops the table and its parent, makes a checkpoint if permitted, and creates both tables, empty."""

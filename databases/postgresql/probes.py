@@ -1,8 +1,7 @@
 """Counters of the whole server over a trial, and samples of the writers' waits.
 
-The server shows each connection's wait at the moment of the question (manual, "pg_stat_activity"). Both questions go to
-the functions behind the views, which costs less. Asking for predicate locks briefly holds all their partitions
-(`GetPredicateLockStatusData` in predicate.c), so that is done in each tenth sample only.
+The server shows each connection's wait at the moment of the question (manual, "pg_stat_activity"). The question goes to
+the function behind the view, which costs less.
 """
 
 import time
@@ -123,8 +122,6 @@ def wait_for_quiet(server: AdminConnection, standing: frozenset[int]) -> None:
         time.sleep(0.01)
 
 
-_LOCKS_EACH: Final = 10  # predicate locks are counted in one sample of this many
-
 _WAITS: Final = """
 SELECT CASE WHEN state <> 'active' OR wait_event_type = 'Client' THEN 'client'
             WHEN wait_event IS NULL THEN 'running'
@@ -133,23 +130,15 @@ FROM pg_stat_get_activity(NULL)
 WHERE application_name = %s AND datid = %s AND backend_type = 'client backend' AND pid <> ALL (%s)
 GROUP BY 1"""
 
-_LOCKS: Final = """
-SELECT count(*), count(DISTINCT page)
-FROM pg_lock_status() WHERE mode = 'SIReadLock' AND locktype = 'page' AND relation = %s"""
-
 
 class ActivitySampler:
     """Takes samples by a connection of its own."""
 
-    def __init__(self, address: Address, table: Table) -> None:
+    def __init__(self, address: Address) -> None:
         self._server = AdminConnection(address)
         self._samples = WaitSamples()
-        self._locks: list[tuple[int, int]] = []
         try:
             self._database = self._server.value("SELECT oid FROM pg_database WHERE datname = current_database()")
-            self._index = self._server.value(
-                "SELECT indexrelid FROM pg_index WHERE indrelid = %s::regclass AND indisunique", ddl.name(table)
-            )
             standing = self._server.rows(
                 "SELECT pid FROM pg_stat_activity WHERE application_name = %s AND datname = current_database()",
                 connection.APPLICATION,
@@ -161,21 +150,11 @@ class ActivitySampler:
 
     def sample(self) -> None:
         """Counts the writers' connections by what they wait for."""
-        waits = self._server.rows(_WAITS, connection.APPLICATION, self._database, self._standing)
-        self._samples.add(waits)
-        if self._samples.count % _LOCKS_EACH == 1 and waits:
-            (locks,) = self._server.rows(_LOCKS, self._index)
-            self._locks.append((int(locks[0]), int(locks[1])))
+        self._samples.add(self._server.rows(_WAITS, connection.APPLICATION, self._database, self._standing))
 
     def readings(self) -> Iterable[Reading]:
-        """The share of each kind of wait, and the mean numbers of predicate locks if there were any."""
-        shares = self._samples.shares()
-        if not any(locks for locks, _ in self._locks):
-            return shares
-        means = [sum(column) / len(self._locks) for column in zip(*self._locks, strict=True)]
-        of_locks = (Metric.PREDICATE_LOCKS, Metric.PREDICATE_LEAVES)
-        based = f"{len(self._locks)} samples"
-        return shares + [Reading(metric, mean, "measured", based) for metric, mean in zip(of_locks, means, strict=True)]
+        """The share of each kind of wait."""
+        return self._samples.shares()
 
     def close(self) -> None:
         """Closes the connection."""

@@ -4,10 +4,12 @@ Probes and timers supply readings by these names. Reports, exports and checks de
 declarations. If a server cannot give a metric, the reading is absent and says why. It is never zero and never missing.
 """
 
+from typing import Final
+
 from keybench.model import definition
 from keybench.model.definition import DEEP_LEAVES, HIGHEST, P95, Declared, Theme
 
-__all__ = ["DEEP_LEAVES", "Metric", "of_theme"]
+__all__ = ["DEEP_LEAVES", "LAG_METRICS", "Metric", "of_theme"]
 
 
 class Metric(Declared):
@@ -163,27 +165,10 @@ class Metric(Declared):
         "Retries until success", "retries", "lower",
         "Retries of a transaction that the server rolled back at least once; mean.",
     )
-    MOST_RETRIES = "most_retries", definition.contention(
-        "Retries until success, most", "retries", "lower",
-        "Retries of the transaction that needed most of them.",
-    )
     WAITING = "waiting", definition.contention(
         "Writers by wait", "% of writers' time", "neither",
         "Share of samples of the writers' connections, taken outside of the writers, that show this wait. `running`: "
         "no wait; `client`: the server waits for the writer. All kinds are 100 % together.",
-    )
-    PREDICATE_LOCKS = "predicate_locks", definition.contention(
-        "Predicate locks on leaves", "locks", "neither",
-        "Locks that serialisable transactions hold on pages of the key's index: mean of samples.",
-    )
-    PREDICATE_LEAVES = "predicate_leaves", definition.contention(
-        "Leaves with predicate locks", "leaves", "neither",
-        "Pages of the key's index with at least one such lock: mean of samples.",
-    )
-    SAME_LEAF = "same_leaf", definition.contention(
-        "Transactions that meet on a leaf", "% of transactions", "lower",
-        "Share of transactions that insert into a leaf where one of the n − 1 transactions before it inserts, in "
-        "planned order, with n writers: leaves of the finished index, by the page model.",
     )
     POINT_UNIFORM_US = "point_uniform_us", definition.afterwards(
         "Point look-up, any key", "µs", "lower",
@@ -243,10 +228,6 @@ class Metric(Declared):
         "Insert position, mean", "% of keys", "lower",
         "Share of the keys present above a new one: 0 if appended.",
     )
-    POSITION_P95 = "position_p95", definition.position(
-        "Insert position, p95", "% of keys", "lower",
-        "95 % of inserts had no greater share above.",
-    )
     LAGGING_INSERTS = "lagging_inserts", definition.position(
         "Inserts that lag", "% of inserts", "lower",
         f"Share of inserts with a key above them present. {HIGHEST}",
@@ -266,10 +247,6 @@ class Metric(Declared):
         f"The lag in rows over the mean rows of a leaf of the finished index. {HIGHEST}",
     )
     LAG_LEAVES_P95 = "lag_leaves_p95", definition.position("Lag, p95", "leaves", "lower", P95)
-    EDGE_DISTANCE_PAGES = "edge_distance_pages", definition.position(
-        "Distance from the right edge", "leaves", "lower",
-        "Keys present above a new one, over the mean rows of a leaf of the finished index; mean over inserts.",
-    )
     DEEP_INSERTS = "deep_inserts", definition.position(
         "Deep inserts", "% of inserts", "lower",
         f"Share of inserts more than {DEEP_LEAVES} leaves from the edge.",
@@ -291,6 +268,19 @@ class Metric(Declared):
         "What the hypervisor gave to other virtual machines while the rows were sent.",
     )
     # fmt: on
+
+
+# An insert lags if a key above it is present. Only the inserts that lag count for the distance: a writer that appends
+# for an hour and then lags for an hour would otherwise have a median of zero.
+LAG_METRICS: Final = (
+    Metric.LAGGING_INSERTS,
+    Metric.LAG_ROWS_P50,
+    Metric.LAG_ROWS_P95,
+    Metric.LAG_SECONDS_P50,
+    Metric.LAG_SECONDS_P95,
+    Metric.LAG_LEAVES_P50,
+    Metric.LAG_LEAVES_P95,
+)
 
 
 def of_theme(theme: Theme) -> tuple[Metric, ...]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from keybench.model.column import Pairing
 from keybench.model.definition import Theme
-from keybench.model.metric import Metric, of_theme
+from keybench.model.metric import LAG_METRICS, Metric, of_theme
 from keybench.model.reading import Origin
 from keybench.model.subject import MODEL, Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
@@ -159,16 +159,6 @@ _PHASE_METRICS: Final = (
     Metric.LOG_BYTES,
     Metric.PHASE_SECONDS,
 )
-LAG_METRICS: Final = (
-    Metric.LAGGING_INSERTS,
-    Metric.LAG_ROWS_P50,
-    Metric.LAG_ROWS_P95,
-    Metric.LAG_SECONDS_P50,
-    Metric.LAG_SECONDS_P95,
-    Metric.LAG_LEAVES_P50,
-    Metric.LAG_LEAVES_P95,
-    Metric.DEEP_INSERTS,
-)
 
 
 @dataclass(frozen=True)
@@ -203,7 +193,9 @@ def _writers(group: Group) -> SubjectTable:
         for writer in writers_of(group)
         if arm.summary(LAG_METRICS[0], Subject.writer(writer))
     ]
-    return _subject_table("Lag of each writer", "Writer", rows, LAG_METRICS, (SubjectKind.WRITER,))
+    return _subject_table(
+        "Lag of each writer", "Writer", rows, (*LAG_METRICS, Metric.DEEP_INSERTS), (SubjectKind.WRITER,)
+    )
 
 
 def _phases(group: Group) -> SubjectTable:

@@ -46,7 +46,8 @@ _Place = tuple[int, bool, str]
 RETIRED_METRICS: Final = frozenset(
     {"ranges", "hottest_range_share", "ranges_written", "range_takeovers", "range_size_splits", "range_load_splits"}
     | {"delete_seconds", "refill_seconds", "refilled_index_bytes", "fronts", "displacement", "lag_rows", "lag_seconds"}
-    | {"heap_correlation"}
+    | {"heap_correlation", "most_retries", "predicate_locks", "predicate_leaves", "same_leaf"}
+    | {"position_p95", "edge_distance_pages"}
 )
 _RETIRED_SUBJECTS, _RETIRED_BLOB = frozenset({"rule", "grid", "shard"}), "ranges: model"
 """What runs up to keybench 0.1 recorded: of clusters, after a refill, over all writers, of grids and shards."""

@@ -1,19 +1,15 @@
-"""What writers do to one another: rollbacks and retries, samples of waits, and how often they meet on a leaf."""
+"""What writers do to one another: rollbacks and retries, and samples of waits."""
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-
-import numpy as np
-from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Admin, WaitSampler
 from keybench.databases.core.retried import Rollbacks
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
-from keybench.model.table import Table
 
 NOT_SAMPLED = "this engine's waits are not sampled"
 
@@ -29,7 +25,7 @@ def rollback_readings(counted: Rollbacks | None) -> list[Reading]:
         Metric.DEADLOCKS: per_thousand * counted.deadlocks,
     }
     if retries.any():  # else nothing was retried, and there is no mean
-        values |= {Metric.RETRIES: float(retries[retries > 0].mean()), Metric.MOST_RETRIES: float(retries.max())}
+        values[Metric.RETRIES] = float(retries[retries > 0].mean())
     return [Reading(metric, value, "measured") for metric, value in values.items()]
 
 
@@ -79,11 +75,11 @@ class WaitWatch:
 
 
 @contextmanager
-def watch(admin: Admin, table: Table, rate: int, rows: int) -> Iterator[WaitWatch]:
+def watch(admin: Admin, rate: int, rows: int) -> Iterator[WaitWatch]:
     """Samples until the block ends, `rate` times a second, while `rows` rows are sent."""
     sampler, problem = None, None
     try:
-        sampler = admin.wait_sampler(table) if rate else None
+        sampler = admin.wait_sampler() if rate else None
     except ServerError as error:  # what the user may not see is absent
         problem = error
     watching = WaitWatch(sampler, rate, rows, problem)
@@ -97,21 +93,3 @@ def watch(admin: Admin, table: Table, rate: int, rows: int) -> Iterator[WaitWatc
         if sampler:
             thread.join()
             sampler.close()
-
-
-def share_on_same_leaf(
-    ranks: NDArray[np.int64], page_rows: Sequence[int] | NDArray[np.int64], rows_per_tx: int, writers: int
-) -> float:
-    """How often transactions that run at the same time meet on a leaf page: a share of all transactions, in %.
-
-    Two meet if their first rows go to the same leaf, and at most `writers` - 2 transactions lie between them.
-
-    `ranks`: int64 (n,), of the rows in planned order, among all rows of the index. `page_rows`: rows of each leaf of
-    the finished index, in key order.
-    """
-    # the leaf of each transaction's first row
-    leaves = np.searchsorted(np.cumsum(page_rows), ranks[::rows_per_tx], side="right")
-    met = np.zeros(len(leaves), np.bool_)
-    for back in range(1, min(writers, len(leaves))):  # each transaction with the one `back` before it
-        met[back:] |= leaves[back:] == leaves[:-back]
-    return 100 * float(met.mean())

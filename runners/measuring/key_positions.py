@@ -5,39 +5,18 @@ Everything follows from the keys and their order of arrival, planned or recovere
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_SECOND
-from keybench.model.metric import DEEP_LEAVES, Metric
-from keybench.model.reading import Reading, Series
+from keybench.model.metric import DEEP_LEAVES, LAG_METRICS, Metric
+from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject
 from keybench.results.store import blobs
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import Measurements
-
-_POINTS = 200
-"""Points of the series."""
-
-_METRICS = (Metric.POSITION_MEAN, Metric.POSITION_P95, Metric.EDGE_DISTANCE_PAGES, Metric.DEEP_INSERTS)
-"""Metrics of all inserts, and of each writer's inserts; beside them `LAG_METRICS`."""
-
-
-# An insert lags if a key above it is present. Only the inserts that lag count for the distance: a writer that appends
-# for an hour and then lags for an hour would otherwise have a median of zero.
-LAG_METRICS: Final = (
-    Metric.LAGGING_INSERTS,
-    Metric.LAG_ROWS_P50,
-    Metric.LAG_ROWS_P95,
-    Metric.LAG_SECONDS_P50,
-    Metric.LAG_SECONDS_P95,
-    Metric.LAG_LEAVES_P50,
-    Metric.LAG_LEAVES_P95,
-)
-
 
 LagValues = dict[Metric, float]
 """Values of `LAG_METRICS`; without those in leaves if the rows of a leaf are not known."""
@@ -92,8 +71,8 @@ def _lag(ranks: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.int
 
 
 def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measurements:
-    """The metrics of all inserts and, if there are several writers, of each writer's (all derived); the position during
-    the load; and a sample of the positions for pictures. `rows_per_leaf` refers to the finished index; it is None if
+    """The metrics of all inserts and, if there are several writers, of each writer's (all derived); and a sample of the
+    positions for pictures. `rows_per_leaf` refers to the finished index; it is None if
     neither server nor model gives it."""
     sources, note = arrived.table.sources, arrived.order.note
     try:
@@ -113,12 +92,12 @@ def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measurements:
     values += _lag_readings(lags, note)
     seconds = inserts.moment / TICKS_PER_SECOND
     ids = [source.writer.id for source in sources]
-    return Measurements(values, [_series(shares)], [blobs.positions(ids, inserts.writer, seconds, shares, note)])
+    return Measurements(values, (), [blobs.positions(ids, inserts.writer, seconds, shares, note)])
 
 
 def absent(reason: str) -> list[Reading]:
     """All metrics of positions and lag without a value, with the reason."""
-    return list(Reading.absent([*_METRICS, *LAG_METRICS], reason))
+    return list(Reading.absent([Metric.POSITION_MEAN, Metric.DEEP_INSERTS, *LAG_METRICS], reason))
 
 
 def _values(
@@ -130,29 +109,15 @@ def _values(
     note: str,
 ) -> list[Reading]:
     """The metrics of position of the chosen inserts: all of them, or those of one writer. `shares`: for each insert,
-    the share of the keys present that are above it. Distances in leaves are absent without `rows_per_leaf`."""
+    the share of the keys present that are above it. The share of deep inserts is absent without `rows_per_leaf`."""
     above = inserts.above[chosen]
-    values = {
-        Metric.POSITION_MEAN: 100 * shares[chosen].mean(),
-        Metric.POSITION_P95: 100 * np.percentile(shares[chosen], 95),
-    }
+    values = {Metric.POSITION_MEAN: 100 * shares[chosen].mean()}
     if rows_per_leaf:
-        values[Metric.EDGE_DISTANCE_PAGES] = above.mean() / rows_per_leaf
         values[Metric.DEEP_INSERTS] = 100 * (above > DEEP_LEAVES * rows_per_leaf).mean()
     listed = [Reading(metric, float(value), "derived", note, subject) for metric, value in values.items()]
     if not rows_per_leaf and subject == KEY:
-        listed += Reading.absent(
-            [Metric.EDGE_DISTANCE_PAGES, Metric.DEEP_INSERTS], "Neither server nor model tells the leaf pages."
-        )
+        listed += Reading.absent([Metric.DEEP_INSERTS], "Neither server nor model tells the leaf pages.")
     return listed
-
-
-def _series(shares: NDArray[np.float64]) -> Series:
-    """The mean share above, in %, in successive parts of the load."""
-    ends = np.unique(np.linspace(0, len(shares), _POINTS + 1)[1:].astype(np.int64))
-    ends = ends[ends > 0]
-    sums = np.add.reduceat(shares, np.concatenate([[0], ends[:-1]]))
-    return Series(Metric.POSITION_MEAN, ends, 100 * sums / np.diff(ends, prepend=0))
 
 
 def _lag_of_inserts(inserts: Positions, chosen: NDArray[np.bool_], rows_per_leaf: float | None) -> LagValues:

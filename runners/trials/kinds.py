@@ -8,13 +8,7 @@ from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.trials.keys_trial import KeysTrial
 from keybench.runners.trials.phases_trial import PhasesModelTrial, PhasesTrial
 from keybench.runners.trials.prediction import ModelTrial
-from keybench.runners.trials.server_trial import (
-    ContendedServerKeysTrial,
-    ContendedTrial,
-    Resources,
-    ServerKeysTrial,
-    ServerTrial,
-)
+from keybench.runners.trials.server_trial import ContendedTrial, Resources, ServerKeysTrial, ServerTrial
 from keybench.runners.trials.trial import TrialRunner
 
 
@@ -29,5 +23,5 @@ def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> TrialR
         return PhasesModelTrial(request, plan) if kind == "phases" else ModelTrial(request, plan)
     on_server: dict[str, type[ServerTrial]] = {"phases": PhasesTrial, "contention": ContendedTrial}
     if server_keys_of(engine(plan.database), plan.layout):
-        on_server = {"load": ServerKeysTrial, "contention": ContendedServerKeysTrial}
+        return ServerKeysTrial(request, plan, resources)
     return on_server.get(kind, ServerTrial)(request, plan, resources)

@@ -8,14 +8,12 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 
-import numpy as np
-
 import keybench
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import ServerError, UsageError, unexpected
 from keybench.model.metric import Metric
-from keybench.model.reading import Reading, Series
+from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL
 from keybench.pagemodels.contract import PageModel, SizedByValue, predict
 from keybench.pagemodels.page_stats import PageStats, readings
@@ -29,8 +27,6 @@ from keybench.runners.planning.trial_tables import trial_table
 from keybench.runners.trials.load_cost import load_cost
 from keybench.runners.trials.trial import TrialRunner
 
-_CHECKPOINTS = 100
-"""Moments of the load at which the model notes the state of the index."""
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION)
 """Metrics that must be equal before the numbers of splits by kind are taken from the model."""
@@ -38,8 +34,8 @@ _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION
 
 def predicted_alone(on: Engine, arrived: Arrived) -> Measurements:
     """The page model's prediction of the table, without a server. Raises UsageError if the model refuses the table."""
-    stats = page_stats(on.page_model(arrived.table.table), arrived, _checkpoints(len(arrived.table.keys)))
-    return Measurements([*readings(stats), *_other_indexes(on, arrived)], _series(stats), [_page_map(stats)])
+    stats = page_stats(on.page_model(arrived.table.table), arrived)
+    return Measurements([*readings(stats), *_other_indexes(on, arrived)], (), [_page_map(stats)])
 
 
 def predicted_beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measurements:
@@ -94,18 +90,12 @@ def rehearse(request: Request, trials: Iterable[TrialPlan]) -> None:
             key_positions.readings(arrived, few.rows / predicted.leaf_pages)
 
 
-def page_stats(model: PageModel | SizedByValue, arrived: Arrived, checkpoints: Sequence[int] = ()) -> PageStats:
-    """The pages of the index that the model makes of the table's rows, in their order of arrival. `checkpoints`:
-    numbers of rows after which the state is noted, too. UsageError if the model refuses the rows."""
+def page_stats(model: PageModel | SizedByValue, arrived: Arrived) -> PageStats:
+    """The pages of the index that the model makes of the table's rows, in their order of arrival. UsageError if
+    the model refuses the rows."""
     column, created = arrived.table.table.column, arrived.created()
     lengths, parents = arrived.lengths(), arrived.parents()
-    return predict(model, column, arrived.keys(), checkpoints, created=created, parents=parents, lengths=lengths)
-
-
-def _checkpoints(rows: int) -> list[int]:
-    """The numbers of rows, ascending, after which the model notes the state of the index."""
-    places = np.unique(np.linspace(0, rows, _CHECKPOINTS + 1)[1:].astype(np.int64)).tolist()
-    return [place for place in places if place]
+    return predict(model, column, arrived.keys(), created=created, parents=parents, lengths=lengths)
 
 
 def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:
@@ -117,17 +107,6 @@ def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:
         except UsageError as error:
             other.append(Reading(Metric.LEAF_PAGES, None, "absent", str(error), subject))
     return other
-
-
-def _series(stats: PageStats) -> list[Series]:
-    """Leaf pages, density and interior splits at each checkpoint of the load."""
-    along = stats.checkpoints
-    rows = np.array([point.rows for point in along], np.int64)
-    return [
-        Series(Metric.LEAF_PAGES, rows, np.array([float(point.leaf_pages) for point in along])),
-        Series(Metric.LEAF_DENSITY, rows, np.array([point.density for point in along])),
-        Series(Metric.INTERIOR_SPLITS, rows, np.array([float(point.interior_splits) for point in along])),
-    ]
 
 
 def _page_map(stats: PageStats, note: str = "") -> blobs.Blob:
@@ -182,6 +161,6 @@ class ModelTrial(TrialRunner):
         pictured = (predicted, placed, costs)
         return Measurements(
             [*predicted.readings, *costs.readings, *absent, *placed.readings],
-            [line for one in pictured for line in one.series],
+            (),
             [blob for one in pictured for blob in one.blobs],
         )

@@ -16,7 +16,7 @@ from keybench.databases.contract.roles import Admin
 from keybench.databases.core.dbapi import ANSWER_SECONDS
 from keybench.databases.hosting.url_server import with_next_step
 from keybench.databases.registry import engine
-from keybench.errors import ServerError, ServerGone, UsageError
+from keybench.errors import ServerError, ServerGone
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
@@ -33,7 +33,7 @@ from keybench.runners.planning.trial_tables import TrialTable
 from keybench.runners.servers import Target
 from keybench.runners.trials.after_load import check_distinct, check_table
 from keybench.runners.trials.load_cost import load_cost
-from keybench.runners.trials.prediction import page_stats, placement, predicted_beside
+from keybench.runners.trials.prediction import placement, predicted_beside
 from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.runners.writers.processes import LOCAL, WriterPool, run_all
@@ -107,7 +107,7 @@ class ServerTrial(TrialRunner):
                 watch.sent(rows)
                 self.resources.progress(filled + rows)
 
-            with contention.watch(admin, table, work.watched, self.plan.rows - filled) as watch:
+            with contention.watch(admin, work.watched, self.plan.rows - filled) as watch:
                 loaded = send(
                     rows_per_tx=work.rows_per_tx,
                     part=(work.filled, 1.0),
@@ -168,7 +168,7 @@ class ServerTrial(TrialRunner):
         everything += [Reading(metric, None, "absent", why) for metric, why in on.absent.items() if metric not in known]
         return Measurements(
             everything,
-            [loaded.series(), *loaded.latency_series(), *predicted.series],
+            [loaded.series()],
             [*pictures, *predicted.blobs],
             predicted.traceback,
         )
@@ -208,7 +208,7 @@ class ServerTrial(TrialRunner):
         costs = load_cost(on, self.request, arrived)
         return Measurements(
             [*predicted.readings, *costs.readings, *placed.readings],
-            placed.series,
+            (),
             [*predicted.blobs, *placed.blobs, *costs.blobs],
             predicted.traceback,
         )
@@ -271,31 +271,12 @@ class ContendedTrial(ServerTrial):
 
     def predict(
         self,
-        on: Engine,
+        on: Engine,  # noqa: ARG002
         read: Sequence[Reading],
         arrived: Arrived | None,  # noqa: ARG002 (not recovered)
     ) -> Measurements:
-        """What was measured, and how often transactions meet on a leaf."""
-        return without_order([*read, self._meetings(on)], NO_PREDICTION, NO_POSITION)
-
-    def _meetings(self, on: Engine) -> Reading:
-        """How often transactions meet on a leaf, by the page model."""
-        one, load = self.table, self.request.scenario.load
-        try:
-            stats = page_stats(on.page_model(one.table), Arrived.as_planned(one))
-        except UsageError as error:
-            return Reading(Metric.SAME_LEAF, None, "absent", f"No prediction: {error}")
-        late = one.ranks[int(len(one.ranks) * load.filled) :]  # without the rows that only filled the table
-        share = contention.share_on_same_leaf(late, stats.page_rows, load.rows_per_tx, len(self.sources))
-        return Reading(Metric.SAME_LEAF, share, "modelled")
-
-
-class ContendedServerKeysTrial(ContendedTrial, ServerKeysTrial):
-    """A trial whose writers are watched while the server makes their rows' keys."""
-
-    def _meetings(self, on: Engine) -> Reading:  # noqa: ARG002 (a page model needs the keys)
-        """The reason why it is not known how often transactions meet."""
-        return Reading(Metric.SAME_LEAF, None, "absent", "No prediction: the server made the keys.")
+        """What was measured, and why there is nothing else."""
+        return without_order(read, NO_PREDICTION, NO_POSITION)
 
 
 def judged(request: Request, planned: TrialPlan, trial: Trial) -> JudgedTrial:

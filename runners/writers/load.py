@@ -24,10 +24,6 @@ SLICE_BYTES = 256_000_000
 """Bytes of batches that a writer prepares before a timed slice. A phase with more rows has several slices."""
 
 _SERIES_POINTS = 200
-_LATENCY_PARTS = 40
-"""Parts of the load for each of which percentiles of latencies are given, at most."""
-_FEWEST_IN_PART = 20
-"""Transactions of such a part, at least: a percentile of fewer says nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,19 +72,6 @@ class LoadResult:
         """Insert time by rows, at about 200 points."""
         points = np.unique(np.searchsorted(self.rows, np.linspace(0, self.rows[-1], _SERIES_POINTS + 1)[1:]))
         return Series(Metric.INSERT_SECONDS, self.rows[points], self.elapsed[points])
-
-    def latency_series(self) -> list[Series]:
-        """The median and 99th percentile of latencies in successive parts of the load, over all writers' transactions
-        in order of completion. Empty where there are too few transactions for two parts."""
-        parts = min(_LATENCY_PARTS, len(self.latencies) // _FEWEST_IN_PART)
-        if parts < 2:
-            return []
-        ends = np.linspace(0, len(self.latencies), parts + 1).astype(np.int64)[1:]
-        pieces = np.split(self.latencies * 1000, ends[:-1])
-        return [
-            Series(metric, self.rows[ends - 1], np.array([np.percentile(piece, percentile) for piece in pieces]))
-            for metric, percentile in {Metric.TX_P50_MS: 50, Metric.TX_P99_MS: 99}.items()
-        ]
 
 
 def load_rows(

@@ -211,7 +211,7 @@ def test_deleted_rows_are_not_in_the_figures(asked: Asked) -> None:
         "Rows that are deleted are not in these figures: `keybench run --db postgresql --scenario retention` measures "
         "what deletions leave."
     )
-    assert screen(of).why.endswith("drop old partitions: that is cheaper than to delete their rows.")
+    assert screen(of).why.endswith("the primary key has to contain the partition's column, too.")
 
 
 def test_existing_keys_are_in_the_column_that_the_version_has() -> None:
@@ -223,6 +223,19 @@ def test_existing_keys_are_in_the_column_that_the_version_has() -> None:
 
     assert today("uuid-v4:10000") == "uuid-v4 · binary16"
     assert today("uuid-v4:10000:char36") == "uuid-v4 · char36"
+
+
+def test_a_new_unguessable_table_of_sql_server_may_have_a_counter_inside(asked: Asked) -> None:
+    of = asked(db="mssql", unguessable=True, hides_time=True)
+    seen = screen(of)
+    assert seen.rows[seen.chosen][0] == "uuid-v4"
+    assert (seen.rows[-1][0], seen.rows[-1][-1]) == ("bigint-identity, public_id outside", "many tables refer to it")
+    (table,) = of.with_public_id
+    assert "CONSTRAINT [orders_public_id] UNIQUE NONCLUSTERED" in table.sql
+    assert "PRIMARY KEY CLUSTERED (id)" in table.sql
+    assert json.loads(json.dumps(as_json.content(of)))["with_public_id"][0]["sql"] == table.sql
+    assert not asked(db="mssql", unguessable=True, merge=True).with_public_id
+    assert not asked(unguessable=True).with_public_id
 
 
 def test_layouts_whose_order_the_column_undoes_are_for_all_and_for_whoever_names_them() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keybench.advice.candidates import Candidate, candidates
+from keybench.advice.candidates import Candidate, candidates, for_new_rows
 from keybench.advice.needs import USUAL, needs
 
 KEPT = {"uuid-v4", "uuid-v7", "uuid-v6", "efcore-sequential", "rt-comb-sql", "snowflake", "nanoid", "ulid-monotonic"}
@@ -111,3 +111,36 @@ def test_existing_uuids_are_no_text_because_new_keys_will_be() -> None:
     here = found("postgresql", type="text", existing="uuid-v4:500k")
     assert here["uuid-v4"].misses == ("it is a UUID",)
     assert here["uuid-v4 · char36"].misses == ()
+
+
+@pytest.mark.parametrize(
+    ("db", "today", "best", "new"),
+    [
+        *(
+            (db, ("uuid-v4", "char36"), best, "uuid-v7")
+            for db, best in (("mssql", "efcore-sequential"), ("oracle", "uuid-v7"), ("postgresql", "uuid-v7"),
+                             ("mysql", "uuid-v7"), ("mariadb", "uuid-v7"), ("sqlite", "uuid-v7"))
+        ),
+        ("mssql", ("uuid-v4", "binary16"), "rt-comb-sql", "uuid-v7"),
+        ("mssql", ("uuid-v4", "uniqueidentifier"), "rt-comb-sql", "rt-comb-sql"),
+        ("mssql", ("rt-comb-sql", "char36"), "efcore-sequential", "uuid-v7"),
+        ("mssql", ("uuid-v7", "char36"), "efcore-sequential", None),
+        ("mssql", ("uuid-v4", "char36"), "bigint-identity", "uuid-v7"),
+    ],
+)  # fmt: skip
+def test_new_rows_get_ordered_keys_in_the_column_that_stays(
+    db: str, today: tuple[str, str], best: str, new: str | None
+) -> None:
+    given = {"existing": f"{today[0]}:1000:{today[1]}", "made_by": "client" if best != "bigint-identity" else "any"}
+    here = found(db, **given)
+    holds = next(one for one in here.values() if (one.name, one.column.name) == today)
+    form = needs({**USUAL, "db": db, "rows": "1e6", **given})
+    chosen = for_new_rows(form, holds, here[best], list(here.values()), lambda name: 8 * (name == "uuid-v7"))
+    assert (chosen and chosen.name) == new
+
+
+def test_no_server_makes_text_for_new_rows() -> None:
+    given = {"existing": "uuid-v4:1000:char36", "made_by": "server"}
+    here = found("mssql", **given)
+    form = needs({**USUAL, "db": "mssql", "rows": "1e6", **given})
+    assert for_new_rows(form, here["uuid-v4 · char36"], here["newsequentialid"], list(here.values()), len) is None

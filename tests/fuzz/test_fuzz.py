@@ -11,8 +11,8 @@ from tests.fuzz.cases import KINDS, case
 from tests.fuzz.harness import Case, run
 from tests.fuzz.samples import RESULTS, Samples, samples
 
-SHORT = {"scenarios": 10, "urls": 60, "options": 60, "config": 60, "results": 20, "baselines": 50}
-SHORT |= {"bundles": 25, "advice": 20, "names": 30, "outputs": 30, "streams": 10}
+SHORT = {"scenarios": 5, "urls": 30, "options": 30, "config": 30, "results": 10, "baselines": 25}
+SHORT |= {"bundles": 12, "advice": 10, "names": 15, "outputs": 15, "streams": 5}
 LONG = {
     "scenarios": 25_000,
     "urls": 20_000,

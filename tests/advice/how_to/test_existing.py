@@ -27,6 +27,7 @@ def asked(
         rows_per_second=100.0,
         new_column=column if layout(new).kind == "uuid" else on.default_column("int"),
         server=Server(cache_bytes=cache),
+        switched=new if layout(new).kind == "uuid" else "",
     )
     return {option.name: option for option in listed}
 

@@ -41,6 +41,7 @@ def test_a_server_has_the_leaves_that_were_foretold(bench: Bench) -> None:
         rows_per_second=100.0,
         new_column=column,
         server=Server(cache_bytes=1 << 30),
+        switched="uuid-v7",
     )
     foretold = {each.name: each for each in ways}
     assert {each.leaf_pages.kind for each in foretold.values()} == {"scaled"}

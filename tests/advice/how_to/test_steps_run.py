@@ -250,6 +250,7 @@ def recipes() -> Iterator[Any]:
                 yield server, "convert", number, v7, clients
             yield server, "convert", v4, number, False
         for old, new in RETYPED[name]:
+            yield server, "switch", (old, "uuid-v4"), (old, "uuid-v7"), True
             for clients in (False, True):
                 yield server, "retype", (old, "uuid-v4"), (new, "uuid-v7"), clients
 

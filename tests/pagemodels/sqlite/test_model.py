@@ -197,7 +197,7 @@ def test_pages_of_other_sizes(given: tuple[str, int, KeyRole], page_bytes: int) 
     column, payload, role = given
     on = Table("trial", ENGINE.column(column), payload if page_bytes > 512 else 0, role)
     for stream in ("random", "descending"):
-        assert_as_reference(on, streams.keys(streams.STREAMS[stream](12_000), on.column), page_bytes)
+        assert_as_reference(on, streams.keys(streams.STREAMS[stream](6_000), on.column), page_bytes)
 
 
 def test_pages_that_are_given_back_are_taken_again() -> None:

@@ -5,15 +5,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from keybench.databases.core.retried import Rollbacks
 from keybench.model.metric import Metric
 from keybench.results.analysis.bootstrap import Floats
 from keybench.results.analysis.p_values import ALPHA, sign_flip_max
 from keybench.results.analysis.ratios import Verdict, estimate, verdict
-from keybench.runners.measuring.contention import rollback_readings, share_on_same_leaf
+from keybench.runners.measuring.contention import rollback_readings
 from keybench.runners.planning.trial_plan import Request, plan
 from keybench.scenarios.files import load_scenario
 
@@ -78,19 +76,9 @@ def test_all_places_in_a_block_are_as_likely() -> None:
     assert ((counts - expected) ** 2 / expected).sum() < 20  # chi squared of 4 degrees: p = 0.0005
 
 
-@given(st.lists(st.integers(1, 6), min_size=1, max_size=12), st.integers(1, 4), st.integers(1, 9), st.data())
-def test_meetings_on_a_leaf_as_one_would_count_them(page_rows, rows_per_tx, writers, data) -> None:
-    leaf_of_rank = [leaf for leaf, rows in enumerate(page_rows) for _ in range(rows)]
-    ranks = data.draw(st.permutations(range(len(leaf_of_rank))))
-    first_leaves = [leaf_of_rank[rank] for rank in ranks[::rows_per_tx]]
-    met = [leaf in first_leaves[max(0, i - writers + 1) : i] for i, leaf in enumerate(first_leaves)]
-    share = share_on_same_leaf(np.array(ranks), page_rows, rows_per_tx, writers)
-    assert share == pytest.approx(100 * sum(met) / len(met))
-
-
 def test_retries_are_those_of_transactions_that_were_rolled_back() -> None:
     values = {one.metric: one.value for one in rollback_readings(Rollbacks(np.array([0, 3, 0, 1]), 1))}
-    assert values == {Metric.ABORTS: 1000, Metric.DEADLOCKS: 250, Metric.RETRIES: 2, Metric.MOST_RETRIES: 3}
+    assert values == {Metric.ABORTS: 1000, Metric.DEADLOCKS: 250, Metric.RETRIES: 2}
 
 
 def test_where_nothing_is_rolled_back_there_is_no_number_of_retries() -> None:

@@ -50,9 +50,6 @@ def test_a_run_without_any_server(here: Run, tmp_path: Path) -> None:
         assert {reading.origin for reading in own} == {"modelled", "derived", "absent"}
         of = values(trial, KEY)
         assert sum(of[kind] or 0 for kind in KINDS) == (of[Metric.LEAF_PAGES] or 0) - 1
-        grown = {line.metric: line for line in trial.series}[Metric.LEAF_PAGES]
-        assert (grown.x[-1], grown.y[-1]) == (20_000, of[Metric.LEAF_PAGES])
-        assert (np.diff(grown.y) >= 0).all()
     with results(tmp_path) as store:
         (environment, _) = store.environments(store.run("latest").id)
         assert set(environment.versions) == {"keybench", "numba", "numpy"}

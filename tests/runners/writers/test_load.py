@@ -15,7 +15,7 @@ from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.runners.servers import Target
 from keybench.runners.trials.after_load import check_keys
 from keybench.runners.writers import load as load_module
-from keybench.runners.writers.load import LoadResult, load_rows
+from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.reader import ReaderTask, _ranges, delete, read
 from keybench.scenarios.files import load_scenario
 from tests.runners.conftest import prepared, running
@@ -117,27 +117,3 @@ def test_a_column_that_sorts_otherwise_than_declared_has_ranges_without_rows(tar
     task = ReaderTask(target.address, table, sources, reads=50)
     with pytest.raises(VerificationError, match=r"^a range over 1000 acknowledged rows found 0\.$"):
         _ranges(SortsOtherwise(), task, keys_in_order(sources), np.random.default_rng(1))  # type: ignore[arg-type]
-
-
-def loaded(seconds: np.ndarray) -> LoadResult:
-    rows = np.arange(1, len(seconds) + 1) * 10
-    return LoadResult(rows, np.cumsum(seconds), seconds, 0.5)
-
-
-def test_percentiles_follow_the_transactions_as_they_get_slower() -> None:
-    slow = np.repeat([0.001, 0.002, 0.003, 0.004], 1_000)
-    slow[3_000:3_020] = 1.0  # two in a hundred of the last quarter's first part
-    median, high = loaded(slow).latency_series()
-    assert (median.metric, high.metric) == (Metric.TX_P50_MS, Metric.TX_P99_MS)
-    assert median.x.tolist() == (np.arange(1, 41) * 1_000).tolist()
-    assert median.y.tolist() == pytest.approx(np.repeat([1.0, 2.0, 3.0, 4.0], 10).tolist())
-    assert high.y[30] > 500
-    assert high.y[31:].max() == pytest.approx(4.0)
-
-
-@pytest.mark.parametrize(("transactions", "parts"), [(1, 0), (39, 0), (40, 2), (100, 5), (10_000, 40)])
-def test_a_part_has_enough_transactions_for_its_percentiles(transactions: int, parts: int) -> None:
-    found = loaded(np.full(transactions, 0.001)).latency_series()
-    assert [len(line.x) for line in found] == ([parts] * 2 if parts else [])
-    if parts:
-        assert found[0].x[-1] == transactions * 10, "the last part ends with the last row"

@@ -1,0 +1,1 @@
+"""The study: the runs that docs/findings.md rests on."""
