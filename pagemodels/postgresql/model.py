@@ -31,12 +31,7 @@ from keybench.pagemodels.half_split.build import PageDeletion, SortedBuild
 from keybench.pagemodels.postgresql.cost import CostModel, RowLog
 from keybench.pagemodels.postgresql.page_deletion import delete_empty, needs_visit
 from keybench.pagemodels.postgresql.posting_lists import PostingLists
-from keybench.pagemodels.postgresql.records import (
-    LINE_POINTER,
-    PAGE_BYTES,
-    entry_bytes,
-    heap_row_bytes,
-)
+from keybench.pagemodels.postgresql.records import LINE_POINTER, PAGE_BYTES, entry_bytes, heap_row_bytes
 from keybench.pagemodels.postgresql.split_point import HEAP_TID, SPACE, Items
 from keybench.pagemodels.postgresql.state import Heap, NbtreeState
 

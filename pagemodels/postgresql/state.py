@@ -27,16 +27,7 @@ from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.half_split import kernel as split_kernel
 from keybench.pagemodels.half_split.build import ABSENT, DELETED, PRESENT, States
-from keybench.pagemodels.half_split.kernel import (
-    APPEND,
-    COUNT,
-    EDGE,
-    INTERIOR,
-    LAST,
-    USED,
-    USED_SLOTS,
-    Leaves,
-)
+from keybench.pagemodels.half_split.kernel import APPEND, COUNT, EDGE, INTERIOR, LAST, USED, USED_SLOTS, Leaves
 from keybench.pagemodels.half_split.levels import NO_SIZES, Integers, LevelMemory
 from keybench.pagemodels.half_split.model import SplitModel, SplitState
 from keybench.pagemodels.page_stats import PageStats

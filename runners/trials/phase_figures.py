@@ -21,15 +21,7 @@ from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import TrialTable
 from keybench.runners.trials.load_cost import cost_with_restart
-from keybench.scenarios.index_phases import (
-    DeletePart,
-    ReadPart,
-    UpdatePart,
-    What,
-    count_of,
-    expanded,
-    rows_by_phase,
-)
+from keybench.scenarios.index_phases import DeletePart, ReadPart, UpdatePart, What, count_of, expanded, rows_by_phase
 
 Integers = NDArray[np.int64]
 

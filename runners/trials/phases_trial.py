@@ -29,15 +29,7 @@ from keybench.runners.trials.server_trial import ServerTrial
 from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.load import LoadResult, joined, load_rows
 from keybench.runners.writers.processes import run_all
-from keybench.runners.writers.reader import (
-    ReaderTask,
-    delete,
-    look_up_deleted,
-    look_up_present,
-    pop,
-    scan,
-    update_rows,
-)
+from keybench.runners.writers.reader import ReaderTask, delete, look_up_deleted, look_up_present, pop, scan, update_rows
 
 
 class PhasesTrial(ServerTrial):
