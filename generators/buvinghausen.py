@@ -29,21 +29,8 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from keybench.generators.core.bits import (
-    Words,
-    draw_bytes,
-    put_word,
-    put_words,
-    read_words,
-    refuse_keys,
-)
-from keybench.generators.core.clock import (
-    DATETIME_LAST,
-    UNIX_EPOCH,
-    UNIX_MILLISECONDS,
-    Ticks,
-    milliseconds,
-)
+from keybench.generators.core.bits import Words, draw_bytes, put_word, put_words, read_words, refuse_keys
+from keybench.generators.core.clock import DATETIME_LAST, UNIX_EPOCH, UNIX_MILLISECONDS, Ticks, milliseconds
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.layout import Decoded

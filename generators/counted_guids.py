@@ -16,12 +16,7 @@ from keybench.generators.core.bits import (
     swap_net,
     words,
 )
-from keybench.generators.core.clock import (
-    DATETIME_LAST,
-    UNIX_48_BIT_LAST,
-    UNIX_MILLISECONDS,
-    Ticks,
-)
+from keybench.generators.core.clock import DATETIME_LAST, UNIX_48_BIT_LAST, UNIX_MILLISECONDS, Ticks
 from keybench.generators.core.counters import changes, positions_in_run, require_room, strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.layout import Decoded

@@ -22,14 +22,7 @@ millisecond come in no order. Nothing upstream reads the time; `decode` reads th
 from dataclasses import dataclass
 from typing import Final
 
-from keybench.generators.core.bits import (
-    draw_bytes,
-    put_u48,
-    put_u48_net,
-    stamp_version,
-    swap_net,
-    swap_third_field,
-)
+from keybench.generators.core.bits import draw_bytes, put_u48, put_u48_net, stamp_version, swap_net, swap_third_field
 from keybench.generators.core.clock import TICKS_PER_MS, milliseconds
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.stream import GuidLayout, Writer

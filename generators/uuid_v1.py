@@ -46,13 +46,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from keybench.generators.core.bits import (
-    Words,
-    put_word,
-    random_half,
-    swap_net,
-    words,
-)
+from keybench.generators.core.bits import Words, put_word, random_half, swap_net, words
 from keybench.generators.core.clock import UNIX_EPOCH
 from keybench.generators.core.counters import NEVER, require_room, strictly_increasing
 from keybench.generators.core.description import Description, Timestamp

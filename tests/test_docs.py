@@ -144,7 +144,7 @@ def test_every_setting_that_keybench_chooses_is_in_the_documents() -> None:
             assert set(on.settings(profile, "default").values) <= named, on.title
     child = Table("t", POSTGRESQL.column("uuid"), 9, "fk")
     of_tables = re.findall(r"(\w+) = (?:off|false)", " ".join(ddl.create(child)))
-    assert len(of_tables) == 3
+    assert len(of_tables) == 2
     assert {option.removesuffix("_enabled") for option in of_tables} <= named
     of_sessions = re.findall(r"SET (\w+) = ", " ".join((*MARIADB.session, *MYSQL.session)))
     assert of_sessions

@@ -26,14 +26,7 @@ from keybench.databases.core.ddl import (
     uuid_version,
     without_default,
 )
-from keybench.databases.mysql.flavour import (
-    MYSQL,
-    OTHER_UUID_ORDER,
-    UUID_FUNCTIONS,
-    UUID_TYPE,
-    Flavour,
-    version_number,
-)
+from keybench.databases.mysql.flavour import MYSQL, OTHER_UUID_ORDER, UUID_FUNCTIONS, UUID_TYPE, Flavour, version_number
 from keybench.errors import ServerError, UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.table import Table

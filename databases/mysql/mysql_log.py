@@ -21,16 +21,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import int64, kernel
 from keybench.databases.core.probes import UnreadableError
-from keybench.databases.mysql.redo_log import (
-    ENTRY,
-    FIELDS,
-    UNDO,
-    Bytes,
-    Numbers,
-    number_bytes,
-    read_number,
-    wide_bytes,
-)
+from keybench.databases.mysql.redo_log import ENTRY, FIELDS, UNDO, Bytes, Numbers, number_bytes, read_number, wide_bytes
 
 Blocks = NDArray[np.void]
 Files = dict[int, Blocks]

@@ -24,6 +24,7 @@ from keybench.databases.core.ddl import (
     uuid_version,
     without_default,
 )
+from keybench.databases.postgresql.settings import DEDUPLICATE
 from keybench.databases.registry import scripts
 from keybench.errors import ServerError, UsageError
 from keybench.generators.core.layout import layout
@@ -69,9 +70,7 @@ def name(table: Table) -> str:
 def create(table: Table) -> tuple[str, ...]:
     """The statements that create the table, without its parent. The key's index is the primary key's.
 
-    A table by date has an index on the time of creation, because PostgreSQL keeps no table in an index's order. A
-    foreign key's index keeps one entry per row. PostgreSQL by default merges equal keys (`deduplicate_items`). That
-    would hide the effect of the order of arrival, and it depends on when a page becomes full.
+    A table by date has an index on the time of creation, because PostgreSQL keeps no table in an index's order.
     """
     payload = ", payload text NOT NULL" if table.payload else ""
     status = ", status integer NOT NULL DEFAULT 0" if table.status else ""
@@ -93,8 +92,11 @@ def create(table: Table) -> tuple[str, ...]:
     if table.by_date:
         statements.append(f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)')
     if table.key == "fk":
-        of_index = ", ".join(filter(None, ["deduplicate_items = off", filled]))
-        statements.append(f'CREATE INDEX "{table.name}_key" ON {name(table)} (key) WITH ({of_index})')
+        apart = f"{DEDUPLICATE} = off" if table.settings.get(DEDUPLICATE) == "off" else ""
+        options = ", ".join(filter(None, [apart, filled]))
+        statements.append(
+            f'CREATE INDEX "{table.name}_key" ON {name(table)} (key)' + f" WITH ({options})" * bool(options)
+        )
     return tuple(statements)
 
 

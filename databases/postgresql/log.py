@@ -28,6 +28,7 @@ from keybench.databases.contract.roles import Arrivals
 from keybench.databases.core.probes import ServerProbe, UnreadableError, measured
 from keybench.databases.postgresql import pages
 from keybench.databases.postgresql.connection import AdminConnection
+from keybench.databases.postgresql.settings import merges_keys
 from keybench.errors import ServerError
 from keybench.model.column import EncodedKeys
 from keybench.model.metric import Metric
@@ -255,6 +256,10 @@ def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 _SPLITS_SLOT = "keybench"
+_MERGED = (
+    "The index merges equal keys: the log does not say how many entries were on a full page, so whether the new one "
+    "was the last is not known."
+)
 _SPLIT = re.compile(rb"SPLIT_[LR][^\n]*")
 _PARTS = re.compile(rb"level:? (\d+).*newitemoff:? (\d+).*?blkref #0: rel (\d+/\d+/\d+)")
 
@@ -336,4 +341,7 @@ class SplitsProbe(ServerProbe[AdminConnection]):
                 self.supplies,
                 f"the log shows {splits.leaf} leaf splits, but the index has {leaf} leaf pages after {self._leaves}.",
             )
-        return measured(self.supplies, (splits.appends, splits.edge, splits.interior, splits.branch))
+        counts = (splits.appends, splits.edge, splits.interior, splits.branch)
+        if not merges_keys(table):
+            return measured(self.supplies, counts)
+        return [*Reading.absent(self.supplies[:2], _MERGED), *measured(self.supplies[2:], counts[2:])]

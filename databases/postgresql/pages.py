@@ -32,6 +32,8 @@ _SLICE_PAGES = 8192  # pages that are read at once through the server
 HEADER_BYTES, _LINE_POINTER = 24, 4
 _POINTER = np.dtype([("bits", "<u4")])
 OFFSET = (1 << 15) - 1  # the bits of a line pointer that say where on the page the entry is
+_LIST = 1 << 13  # both in an item's bits and in its number of row addresses, if it has a list of them
+_ADDRESSES = (1 << 12) - 1
 LEAF, DELETED, _META, HALF_DEAD = 1, 4, 8, 16  # flags in nbtree's data at the end of a page (`SPECIAL`)
 SPECIAL = np.dtype([("prev", "<u4"), ("next", "<u4"), ("level", "<u4"), ("flags", "<u2"), ("cycle", "<u2")])
 HEADER = np.dtype(
@@ -79,9 +81,32 @@ def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexSummary:
 
 def in_order(slices: Iterable[NDArray[np.uint8]]) -> PageOrder:
     """The leaves in key order, from slices of all pages. ValueError if this is no nbtree, or they form no chain."""
-    head, tail, used, _ = _headers(slices)
+    more: list[NDArray[np.int64]] = []
+
+    def counted(pages: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The pages unchanged; `_merged` of each is added to `more`."""
+        more.append(_merged(pages))
+        return pages
+
+    head, tail, used, _ = _headers(map(counted, slices))
     leaves = _level(head, tail, used & (tail["flags"] & LEAF != 0))
-    return PageOrder(leaves.numbers, leaves.entries)
+    return PageOrder(leaves.numbers, leaves.entries + np.concatenate(more)[leaves.numbers])
+
+
+def _merged(pages: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """(pages,): by how much each page has more entries than items, because items have lists of row addresses
+    (nbtree.h, BTreeTupleIsPosting). Only of leaves."""
+    head = fields(pages, HEADER, 0)
+    tail = fields(pages, SPECIAL, pages.shape[1] - SPECIAL.itemsize)
+    more = np.zeros(len(pages), np.int64)
+    for page in np.flatnonzero(tail["flags"] & (LEAF | DELETED | HALF_DEAD) == LEAF).tolist():
+        pointers = np.ascontiguousarray(pages[page, HEADER_BYTES : head["lower"][page]]).view("<u4")
+        items = pointers[int(tail["next"][page] != 0) :] & OFFSET  # the first one of others is the high key
+        at = items[:, None].astype(np.int64) + np.arange(4, 8)
+        addresses, kind = np.ascontiguousarray(pages[page][at]).view("<u2").astype(np.int64).T
+        lists = addresses[(kind & addresses & _LIST) != 0]
+        more[page] = (lists & _ADDRESSES).sum() - len(lists)
+    return more
 
 
 def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:

@@ -61,6 +61,7 @@ def settings_for(profile: Profile, cache: CacheSize) -> Settings:
     return Settings(profile, megabytes * _MB, dict(sorted(values.items())))
 
 
+DEDUPLICATE = "deduplicate_items"
 SETTABLE = (
     Setting(
         "fillfactor",
@@ -77,6 +78,7 @@ SETTABLE = (
         numbers=range(10, 101),
     ),
     Setting("autovacuum", "whether the server cleans the table by itself", "off", "table", ("off", "on")),
+    Setting(DEDUPLICATE, "whether a foreign key's index merges equal keys", "on", "table", ("on", "off")),
     checkpoint("max_wal_size", "4096M", 32),
 )
 BLOCK_SIZE, ACCESS_METHOD = "block_size", "default_table_access_method"
@@ -97,7 +99,7 @@ def page_settings(variables: Mapping[str, str]) -> dict[str, str]:
     return {BLOCK_SIZE: variables[BLOCK_SIZE], ACCESS_METHOD: variables[ACCESS_METHOD], CHECKPOINT: checkpoint}
 
 
-def model_parameters(table: Table) -> dict[str, int]:
+def model_parameters(table: Table) -> dict[str, int | str]:
     """The page model's parameters for a table with these settings; UsageError for settings that it does not know."""
     settings = table.settings
     if (block := settings.get(BLOCK_SIZE, str(PAGE_BYTES))) != str(PAGE_BYTES):
@@ -115,4 +117,10 @@ def model_parameters(table: Table) -> dict[str, int]:
             "the page model of PostgreSQL does not know when autovacuum comes: tables with autovacuum = on are "
             "measured alone."
         )
-    return {name: int(settings[name]) for name in ("fillfactor", "heap_fillfactor") if name in settings}
+    fills = {name: int(settings[name]) for name in ("fillfactor", "heap_fillfactor") if name in settings}
+    return {**fills, DEDUPLICATE: settings.get(DEDUPLICATE, "on")}
+
+
+def merges_keys(table: Table) -> bool:
+    """Whether the key's index merges equal entries."""
+    return table.key == "fk" and table.children > 1 and table.settings.get(DEDUPLICATE) != "off"

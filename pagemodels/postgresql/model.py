@@ -30,12 +30,8 @@ from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.build import PageDeletion, SortedBuild
 from keybench.pagemodels.postgresql.cost import CostModel, RowLog
 from keybench.pagemodels.postgresql.page_deletion import delete_empty, needs_visit
-from keybench.pagemodels.postgresql.records import (
-    LINE_POINTER,
-    PAGE_BYTES,
-    entry_bytes,
-    heap_row_bytes,
-)
+from keybench.pagemodels.postgresql.posting_lists import PostingLists
+from keybench.pagemodels.postgresql.records import LINE_POINTER, PAGE_BYTES, entry_bytes, heap_row_bytes
 from keybench.pagemodels.postgresql.split_point import HEAP_TID, SPACE, Items
 from keybench.pagemodels.postgresql.state import Heap, NbtreeState
 
@@ -81,10 +77,12 @@ _COMPRESSED_FROM = 507
 
 @dataclass(frozen=True)
 class Parameters:
-    """What can be set: the fill factors of the index and of the table, which keybench leaves at their defaults."""
+    """What can be set; keybench leaves all at the server's defaults."""
 
     fillfactor: int = 90
     heap_fillfactor: int = 100
+    deduplicate_items: str = "on"
+    """`off`: an index of a foreign key merges no entries."""
 
     def __post_init__(self) -> None:
         _require_fillfactor(self.fillfactor)
@@ -110,6 +108,7 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
     branch = Items(item=item, first=_FIRST_OF_BRANCH, reserve=0)
     fillfactor = parameters.fillfactor
     is_foreign = table.key == "fk"
+    is_apart = is_foreign and (parameters.deduplicate_items == "off" or table.children == 1)  # then nothing is merged
     heap = Heap(
         heap_row_bytes(column, table.payload, dated=table.by_date, status=table.status), parameters.heap_fillfactor
     )
@@ -120,11 +119,13 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
         row_log=RowLog.of(column, table.payload, dated=table.by_date),
         build=_sorted_build(leaf, branch),
         deletion=PageDeletion(delete_empty, waits=True, visits=needs_visit),
-        leaf=leaf.rule_between_keys(fillfactor, table.children) if is_foreign else leaf.rule(fillfactor),
+        leaf=leaf.rule_between_keys(fillfactor, table.children) if is_apart else leaf.rule(fillfactor),
         branch=branch.rule(BRANCH_FILLFACTOR),
         density=lambda rows, _used, pages: _density((rows + pages - 1) * item, pages),  # the last one has no high key
     )
-    return repeated(model, table.children) if is_foreign else model
+    if is_apart:
+        return repeated(model, table.children)
+    return PostingLists(table.children, item, fillfactor, model.branch) if is_foreign else model
 
 
 def _density(used: int, pages: int) -> float:

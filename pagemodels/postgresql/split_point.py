@@ -5,48 +5,75 @@ and McIlroy's quicksort ("Engineering a sort function", Software: Practice and E
 sorted input (src/include/lib/sort_template.h), not stable, but the same on every machine.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.compiled import allocating, int64, kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.postgresql.records import PAGE_BYTES, PAGE_OVERHEAD
+
+Integers = NDArray[np.int64]
 
 _FEW, _MANY = 7, 40
 """Elements below which the routine sorts by insertion; elements above which it takes the pivot from nine."""
 
 
-def qsort_order(keys: Sequence[int]) -> list[int]:
+@allocating
+def qsort_order(keys: Integers) -> Integers:
     """The indices of the keys, in the order in which PostgreSQL's sorting routine leaves the keys."""
-    places = list(range(len(keys)))
-    _sort(keys, places, 0, len(places))
-    return places
-
-
-def _sort(keys: Sequence[int], at: list[int], low: int, n: int) -> None:
-    """Sorts at[low : low + n], which are indices of `keys`, by their keys. Here and below, a place is one in `at`."""
-    while n > 1:
-        if all(keys[at[i - 1]] <= keys[at[i]] for i in range(low + 1, low + n)):  # sorted already
-            return
+    at = np.arange(len(keys))
+    waiting = np.empty((64, 2), np.int64)  # parts that are not sorted yet: (first place, elements)
+    waiting[0, 0], waiting[0, 1] = 0, len(keys)
+    parts = 1
+    while parts:
+        parts -= 1
+        low, n = int(waiting[parts, 0]), int(waiting[parts, 1])
+        if _is_sorted(keys, at, low, n):
+            continue
         if n < _FEW:
-            at[low : low + n] = sorted(at[low : low + n], key=keys.__getitem__)  # insertion, which is stable
-            return
-        pivot = _pivot(keys, at, low, n)
-        _swap(at, low, pivot)
+            _insert_sorted(keys, at, low, n)
+            continue
+        _swap(at, low, _pivot(keys, at, low, n))
         left, right = _partition(keys, at, low, n)
-        # The smaller part first, the larger one in this loop: (elements, first place) each.
-        smaller, larger = sorted([(left, low), (right, low + n - right)], key=lambda part: part[0])
-        _sort(keys, at, smaller[1], smaller[0])
-        n, low = larger
+        # The smaller part last, so that it is next: then at most log2(n) parts wait.
+        larger = (low, left) if left > right else (low + n - right, right)
+        smaller = (low + n - right, right) if left > right else (low, left)
+        waiting[parts, 0], waiting[parts, 1] = larger
+        waiting[parts + 1, 0], waiting[parts + 1, 1] = smaller
+        parts += 2
+    return at
 
 
-def _partition(keys: Sequence[int], at: list[int], low: int, n: int) -> tuple[int, int]:
-    """Divides at[low : low + n] by the key of the first element: those with a smaller key, an equal one, a larger one.
-    Returns (how many are smaller, how many are larger)."""
+# Below, a place is one in `at`, which has indices of `keys`; at[low : low + n] is the part that is sorted.
+
+
+@kernel
+def _is_sorted(keys: Integers, at: Integers, low: int, n: int) -> bool:
+    """Whether the part is sorted already."""
+    i = low + 1
+    while i < low + n and keys[at[i - 1]] <= keys[at[i]]:
+        i += 1
+    return i >= low + n
+
+
+@kernel
+def _insert_sorted(keys: Integers, at: Integers, low: int, n: int) -> None:
+    """Sorts a few elements by insertion, which is stable."""
+    for i in range(low + 1, low + n):
+        j = i
+        while j > low and keys[at[j - 1]] > keys[at[j]]:
+            _swap(at, j - 1, j)
+            j -= 1
+
+
+@kernel
+def _partition(keys: Integers, at: Integers, low: int, n: int) -> tuple[int, int]:
+    """Divides the part by the key of its first element: those with a smaller key, an equal one, a larger one. Returns
+    (how many are smaller, how many are larger)."""
     key = keys[at[low]]
     # On the way, equal ones stand at both ends: equal before a, smaller before b, larger behind c, equal behind d.
     a = b = low + 1
@@ -74,38 +101,44 @@ def _partition(keys: Sequence[int], at: list[int], low: int, n: int) -> tuple[in
     return b - a, d - c
 
 
-def _swap_runs(at: list[int], first: int, end: int, n: int) -> None:
+@kernel
+def _swap_runs(at: Integers, first: int, end: int, n: int) -> None:
     """Swaps the n elements from place `first` on with the n elements before place `end`."""
     for i in range(n):
         _swap(at, first + i, end - n + i)
 
 
-def _swap(at: list[int], i: int, j: int) -> None:
+@kernel
+def _swap(at: Integers, i: int, j: int) -> None:
     """Swaps two elements."""
     at[i], at[j] = at[j], at[i]
 
 
-def _pivot(keys: Sequence[int], at: list[int], low: int, n: int) -> int:
-    """The place of the pivot of at[low : low + n]: the middle of three elements, or of three such middles."""
-
-    def middle(a: int, b: int, c: int) -> int:
-        """The one of three places whose key is between the other two's."""
-        x, y, z = keys[at[a]], keys[at[b]], keys[at[c]]
-        if x < y:
-            return b if y < z else c if x < z else a
-        return b if y > z else a if x < z else c
-
+@kernel
+def _pivot(keys: Integers, at: Integers, low: int, n: int) -> int:
+    """The place of the pivot: the middle of three elements, or of three such middles."""
     mid, last = low + n // 2, low + n - 1
     if n == _FEW:
         return mid
     if n > _MANY:
         step = n // 8
-        return middle(
-            middle(low, low + step, low + 2 * step),
-            middle(mid - step, mid, mid + step),
-            middle(last - 2 * step, last - step, last),
+        return _middle(
+            keys,
+            at,
+            _middle(keys, at, low, low + step, low + 2 * step),
+            _middle(keys, at, mid - step, mid, mid + step),
+            _middle(keys, at, last - 2 * step, last - step, last),
         )
-    return middle(low, mid, last)
+    return _middle(keys, at, low, mid, last)
+
+
+@kernel
+def _middle(keys: Integers, at: Integers, a: int, b: int, c: int) -> int:
+    """The one of three places whose key is between the other two's."""
+    x, y, z = keys[at[a]], keys[at[b]], keys[at[c]]
+    if x < y:
+        return b if y < z else c if x < z else a
+    return b if y > z else a if x < z else c
 
 
 SPACE = PAGE_BYTES - PAGE_OVERHEAD
@@ -175,7 +208,7 @@ class Items:
                 difference = abs(int(fillfactor / 100.0 * left_free - (1.0 - fillfactor / 100.0) * right_free))
             splits.append(left)
             differences.append(difference)
-        return [splits[at] for at in qsort_order(differences)]
+        return [splits[at] for at in qsort_order(np.array(differences, np.int64)).tolist()]
 
     def _near_best_splits(self, fillfactor: int | None) -> tuple[int, ...]:
         """The first ones of `_splits`: those that differ from the best one by a twentieth of the items at most."""
@@ -184,30 +217,39 @@ class Items:
         return tuple(takewhile(lambda left: abs(left - splits[0]) * self.item <= tolerance, splits))
 
 
-def best_between_keys(items: NDArray[np.int64], keys: NDArray[np.int64], high_key: int, fillfactor: int | None) -> int:
-    """How many keys stay left in the split of a leaf. `items`: bytes of all items in order, with the new one; `keys`:
-    (items,), the key of each, from 0; `high_key`: bytes of a high key. `fillfactor`: in %, of the rightmost leaf, which
-    has none; None for any other."""
-    before = np.cumsum(items) - items
-    total = int(items.sum())
-    # A merged item as high key keeps no row addresses; nbtree only looks at larger ones than 64 bytes.
-    merged = np.where((items > high_key) & (items > _LOOKED_AT), items - high_key, 0)
-    left_free = (SPACE - before - (items + HEAP_TID - merged))[1:]
-    right_free = (SPACE - (high_key if fillfactor is None else 0) - (total - before))[1:]
-    legal = np.flatnonzero((left_free >= 0) & (right_free >= 0))
-    left_free, right_free = left_free[legal], right_free[legal]
-    if fillfactor is None:
-        differences = np.abs(left_free - right_free)
-    else:  # as in `Items._splits`
-        weighed = fillfactor / 100.0 * left_free - (1.0 - fillfactor / 100.0) * right_free
-        differences = np.abs(weighed.astype(np.int64))
-    order = np.array(qsort_order(differences.tolist()))
-    tolerance = int((total - high_key) * _LEAF_SPLIT_DISTANCE)  # the new item, as large as a high key, does not count
-    near = (np.abs(left_free - left_free[order[0]]) <= tolerance) & (
-        np.abs(right_free - right_free[order[0]]) <= tolerance
-    )
-    for at in takewhile(near.__getitem__, order.tolist()):
-        first_right = int(legal[at]) + 1
-        if keys[first_right - 1] != keys[first_right]:
-            return int(keys[first_right])
-    raise UsageError("no place near the middle of a page is between two keys: the page model does not know its split.")
+@allocating
+def best_between_keys(items: Integers, keys: Integers, new: int, high_key: int, fillfactor: int) -> int:
+    """How many items stay left in the split of a leaf. `items`: bytes of all items in order, with the new one, which is
+    at the place `new`; `keys`: (items,), the key of each; `high_key`: bytes of a high key. `fillfactor`: in %, of the
+    rightmost leaf, which has none; 0 for any other. 0 for a split that the model does not know: one that parts a key.
+
+    The best split between two keys is taken that is nearly as good as the best of all, else any between two keys
+    (nbtsplitloc.c, _bt_defaultinterval and _bt_strategy)."""
+    n, total = len(items), items.sum()
+    differences, lefts, rights, firsts = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), 0
+    first_rights = np.empty(n, np.int64)
+    before = np.int64(0)
+    for first in range(1, n):
+        before += items[first - 1]
+        # A merged item as high key keeps no row addresses; nbtree only looks at larger ones than 64 bytes.
+        size = high_key if items[first] > _LOOKED_AT and items[first] > high_key else items[first]
+        left = SPACE - before - size - HEAP_TID
+        right = SPACE - (0 if fillfactor else high_key) - (total - before)
+        if left < 0 or right < 0:
+            continue
+        # for the rightmost leaf in the server a difference of two doubles, cut to a whole number
+        weighed = fillfactor / 100.0 * left - (1.0 - fillfactor / 100.0) * right if fillfactor else left - right
+        differences[firsts], lefts[firsts], rights[firsts] = abs(int64(weighed)), left, right
+        first_rights[firsts] = first
+        firsts += 1
+    order = qsort_order(differences[:firsts])
+    tolerance = int64((total - high_key) * _LEAF_SPLIT_DISTANCE)  # the new item is as large as a high key
+    near = True
+    for at in order:
+        first = first_rights[at]
+        far = abs(lefts[at] - lefts[order[0]]) > tolerance or abs(rights[at] - rights[order[0]]) > tolerance
+        near = near and not far
+        if keys[first - 1] != keys[first]:
+            # nbtree fears descending keys right of a long list, and splits in its middle
+            return 0 if not near and not fillfactor and first == new else int(first)
+    return 0

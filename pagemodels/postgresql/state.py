@@ -22,35 +22,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import inlined, int64, kernel
+from keybench.compiled import kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.half_split import kernel as split_kernel
 from keybench.pagemodels.half_split.build import ABSENT, DELETED, PRESENT, States
-from keybench.pagemodels.half_split.kernel import (
-    APPEND,
-    COUNT,
-    EDGE,
-    INTERIOR,
-    LAST,
-    NEXT,
-    UPPER,
-    USED,
-    USED_SLOTS,
-    Leaves,
-)
+from keybench.pagemodels.half_split.kernel import APPEND, COUNT, EDGE, INTERIOR, LAST, USED, USED_SLOTS, Leaves
 from keybench.pagemodels.half_split.levels import NO_SIZES, Integers, LevelMemory
 from keybench.pagemodels.half_split.model import SplitModel, SplitState
 from keybench.pagemodels.page_stats import PageStats
-from keybench.pagemodels.postgresql.records import HEAP_OVERHEAD, LINE_POINTER, PAGE_BYTES, aligned
+from keybench.pagemodels.postgresql.posting_lists import density_of, find, merged_bytes, rows_of
+from keybench.pagemodels.postgresql.records import HEAP_OVERHEAD, LINE_POINTER, PAGE_BYTES
 from keybench.pagemodels.postgresql.split_point import SPACE, best_between_keys
 from keybench.pagemodels.ranking import chosen
 
 ONE, TWO, MERGED = range(3)
 """One entry; two entries of two versions; one item for both."""
 _HEAP_ROOM = PAGE_BYTES - HEAP_OVERHEAD
-_TID = 6
-"""Bytes of a row's address in a merged item."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +86,9 @@ class NbtreeState(SplitState):
         self._rows: Rows | None = None  # while keys have two entries, or entries are marked
         self._blocks = np.full(keys, -1, np.int32)  # `Rows.blocks`
         self._sent = 0  # rows that the table got
-        self._placed = heap.rows > 0  # whether all rows lie where `_blocks` says
-        merged = aligned(entry - LINE_POINTER + 2 * _TID) + LINE_POINTER  # nbtdedup.c, _bt_form_posting
-        self._sizes_of = np.array([entry, 2 * entry, merged], np.int64)
+        self._placed = heap.rows > 0  # whether the next rows will lie where `_mark_as_present` says
+        self._known = heap.rows > 0  # whether all rows lie where `_blocks` says
+        self._sizes_of = np.array([entry, 2 * entry, merged_bytes(entry, 2)], np.int64)
         """Bytes of all items of a key, by `Rows.versions`."""
         self._entry, self._fill = entry, fillfactor
 
@@ -127,7 +115,7 @@ class NbtreeState(SplitState):
         if (self._states[chosen(ranks, self._keys)] != PRESENT).any():
             raise UsageError(f"{len(ranks):,} keys cannot be updated: not all of them are there.")
         self._changed |= len(ranks) > 0
-        self._placed = False
+        self._placed = self._known = False
         self._begin_rows()
         self._insert_by(partial(self._put, ranks, update=True))
 
@@ -167,7 +155,9 @@ class NbtreeState(SplitState):
             level.used(USED)[:] = level.used(COUNT)
             self._rows = None
         self._placed &= not self._deleted  # the next rows fill holes of the table
+        shortened = self._shortens_table()
         super().clean()
+        self._changed |= shortened  # its lock is logged and takes a transaction number: deleted pages wait no longer
 
     def rebuild(self, fill: int) -> None:
         """REINDEX, at a fill factor in %, of the versions that are alive."""
@@ -177,20 +167,16 @@ class NbtreeState(SplitState):
     def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
         """Goes on from pages of a server, in which each key has one entry."""
         super().begin(ranks, pages, borders)
-        self._rows, self._placed = None, False
+        self._rows, self._placed, self._known = None, False, False
 
     def stats(self) -> PageStats:
-        """The index as it is now; the rows of a page are its items."""
+        """The index as it is now."""
         stats = super().stats()
         if self._rows is None:
             return stats
         leaves = self._levels[0].leaves
-        order = self._levels[0].order()
-        rows = stats.page_rows + _twos(leaves, self._rows.versions)[order]
-        high_keys = np.where(leaves.slots[order, NEXT] >= 0, self._entry, 0)
-        free = np.maximum(SPACE - leaves.slots[order, USED] - high_keys - LINE_POINTER, 0).sum()  # 0 of a full page
-        room = SPACE * len(order)
-        return replace(stats, rows=int(rows.sum()), page_rows=rows, density=float(100 - 100 * free / room))
+        rows = rows_of(leaves, np.where(self._rows.versions == ONE, 1, 2))[self._levels[0].order()]
+        return replace(stats, rows=int(rows.sum()), page_rows=rows, density=density_of(leaves, self._entry))
 
     def _require_no_versions(self) -> None:
         if self._rows is not None and self._rows.versions.any():
@@ -215,12 +201,24 @@ class NbtreeState(SplitState):
             gone = (self._states[self._blocks == last] != PRESENT).any()
             self._placed = not (gone and self._heap.pruned(self._sent - last * self._heap.rows))
 
+    def _shortens_table(self) -> bool:
+        """Whether VACUUM cuts empty pages off the end of the table (vacuumlazy.c, should_attempt_truncation)."""
+        if not (self._known and self._deleted):
+            return False
+        present = self._blocks[self._states == PRESENT]
+        pages, empty = int(self._blocks.max()) + 1, int(self._blocks.max() - present.max(initial=-1))
+        shortens = empty > 0 and empty >= min(1000, pages // 16)
+        if shortens:
+            self._blocks[self._states != PRESENT] = -1
+        return shortens
+
     def _mark_as_present(self, ranks: Integers) -> None:
         """Also notes on which pages of the table the rows of these keys go."""
         super()._mark_as_present(ranks)
         if self._placed:
             self._blocks[ranks] = np.arange(self._sent, self._sent + len(ranks)) // self._heap.rows
             self._sent += len(ranks)
+        self._known &= self._placed
 
     def _begin_rows(self) -> Rows:
         """What is known of the rows, from now on."""
@@ -257,7 +255,13 @@ class NbtreeState(SplitState):
         times = np.where(versions[ranks] == TWO, 2, 1)
         items = np.repeat(np.where(versions[ranks] == MERGED, self._sizes_of[MERGED], entry), times)
         keys = np.repeat(np.arange(len(ranks)), times)
-        keep = best_between_keys(items, keys, entry, self._fill if is_last else None)
+        new = int(np.searchsorted(keys, np.searchsorted(ranks, rank), side="right")) - 1
+        first = best_between_keys(items, keys, new, entry, self._fill if is_last else 0)
+        if not first:
+            raise UsageError(
+                "no place near the middle of a page is between two keys: the page model does not know its split."
+            )
+        keep = int(keys[first])
         leaves.scratch[: len(ranks)] = ranks
         new = int(leaves.state[USED_SLOTS])
         leaves.state[USED_SLOTS] = new + 1
@@ -265,15 +269,6 @@ class NbtreeState(SplitState):
         for part, begin, end in ((left, 0, keep), (right, keep, len(ranks))):
             split_kernel.fill(leaves, NO_SIZES, part, begin, end, rank)
             leaves.slots[part, USED] = self._sizes_of[versions[ranks[begin:end]]].sum()
-
-
-@inlined
-def find(leaves: Leaves, rank: int) -> int:
-    """The slot of the leaf to which a rank belongs."""
-    slot = int64(leaves.cells[rank >> leaves.shift])
-    while rank >= leaves.slots[slot, UPPER]:
-        slot = int64(leaves.slots[slot, NEXT])
-    return slot
 
 
 @kernel
@@ -333,12 +328,3 @@ def put(leaves: Leaves, rows: Rows, sizes: Integers, ranks: Integers, update: bo
             leaves.content[slot, slots[slot, COUNT]] = rank
             slots[slot, COUNT] += 1
     return len(ranks)
-
-
-def _twos(leaves: Leaves, versions: NDArray[np.uint8]) -> Integers:
-    """(slots in use,): keys of each leaf that have two items."""
-    used = int(leaves.state[USED_SLOTS])
-    within = np.arange(leaves.content.shape[1]) < leaves.slots[:used, COUNT, None]
-    twos = (versions[np.where(within, leaves.content[:used], 0)] == TWO) & within
-    counts: Integers = np.count_nonzero(twos, axis=1).astype(np.int64)
-    return counts

@@ -12,14 +12,7 @@ from keybench.model.names import NO_DATABASE
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.claims.claim import ARITHMETIC, Claim, ClaimQuestion, claims
-from keybench.results.claims.estimate import (
-    ClaimAnswer,
-    NoAnswer,
-    answering_groups,
-    can_answer,
-    estimate,
-    shown,
-)
+from keybench.results.claims.estimate import ClaimAnswer, NoAnswer, answering_groups, can_answer, estimate, shown
 from keybench.results.store.database import Store
 from keybench.results.wording import plural
 

@@ -13,13 +13,7 @@ from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import ComparedArm, Judgement
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.report.what_people_use import (
-    RandomBesideBest,
-    lag_clauses,
-    more_pages,
-    random_beside_best,
-    times,
-)
+from keybench.results.report.what_people_use import RandomBesideBest, lag_clauses, more_pages, random_beside_best, times
 from keybench.results.store.records import Run
 from keybench.results.wording import count_word, listed, number, plural
 

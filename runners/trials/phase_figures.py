@@ -1,6 +1,6 @@
 """The steps of a trial with phases, the prediction after each one, and the figures under their names."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Final
@@ -21,15 +21,7 @@ from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import TrialTable
 from keybench.runners.trials.load_cost import cost_with_restart
-from keybench.scenarios.index_phases import (
-    DeletePart,
-    ReadPart,
-    UpdatePart,
-    What,
-    count_of,
-    expanded,
-    rows_by_phase,
-)
+from keybench.scenarios.index_phases import DeletePart, ReadPart, UpdatePart, What, count_of, expanded, rows_by_phase
 
 Integers = NDArray[np.int64]
 
@@ -208,16 +200,26 @@ class After:
 
 def predicted(
     on: Engine, request: Request, one: TrialTable, steps: Sequence[Step], *, beside_server: bool
-) -> tuple[PageStats, list[Reading]]:
-    """(the index in the model after the last step, the model's figures of each phase). UsageError if the engine's model
-    knows no past."""
-    after = _predicted(on, one, steps, request.scenario.load.rows_per_tx)
+) -> tuple[PageStats, list[Reading], UsageError | None]:
+    """(the index in the model after the last step that it knows, the model's figures of each phase until then, why it
+    does not know the next one). Without a server or a first step, that reason is raised as UsageError."""
+    after: list[After] = []
+    refused: UsageError | None = None
+    try:
+        for known in _predicted(on, one, steps, request.scenario.load.rows_per_tx):
+            after.append(known)  # noqa: PERF402  # those before a refusal stay
+    except UsageError as error:
+        if not (after and beside_server):
+            raise
+        refused = error
     subject = model_phase_subject if beside_server else phase_subject
-    listed = [*_of_phases(steps, after, subject), *_reads_after_restart(on, request, one, steps, subject)]
-    return after[-1].stats, listed
+    listed = _of_phases(steps[: len(after)], after, subject)
+    if not refused:
+        listed += _reads_after_restart(on, request, one, steps, subject)
+    return after[-1].stats, listed, refused
 
 
-def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: int) -> list[After]:
+def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: int) -> Iterator[After]:
     """The index in the model after each step; `rows_per_tx` rows are deleted at a time."""
     ranks = one.ranks
     empty = empty_index(on.page_model(one.table), ranks, one.keys, one.lengths())
@@ -229,7 +231,6 @@ def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: 
     state, reach = empty(), Reach(ranks)
     if one.table.status and not isinstance(state, KnowsUpdates):
         raise _knows_no_updates(on)
-    after: list[After] = []
     for step in steps:
         if step.what == "build":
             state.build(ranks[step.rows], step.fill)
@@ -256,8 +257,7 @@ def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: 
         stats, fresh = state.stats(), deepcopy(state)
         fresh.rebuild(on.default_fill)
         pages, needed = (one.leaf_pages + one.branch_pages for one in (stats, fresh.stats()))
-        after.append(After(stats, reach.stranded(stats.page_rows, stats.density), 100 * (pages - needed) / pages))
-    return after
+        yield After(stats, reach.stranded(stats.page_rows, stats.density), 100 * (pages - needed) / pages)
 
 
 def _knows_no_updates(on: Engine) -> UsageError:

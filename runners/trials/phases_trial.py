@@ -24,20 +24,12 @@ from keybench.runners.servers import Target
 from keybench.runners.trials import phase_figures as figures
 from keybench.runners.trials.after_load import check_table
 from keybench.runners.trials.phase_figures import Reach, Step, rows_left, steps
-from keybench.runners.trials.prediction import NOT_MODELLED, WHY_NOT, measured_whatever_a_model_does
+from keybench.runners.trials.prediction import NOT_MODELLED, WHY_NOT, measured_whatever_a_model_does, no_prediction
 from keybench.runners.trials.server_trial import ServerTrial
 from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.load import LoadResult, joined, load_rows
 from keybench.runners.writers.processes import run_all
-from keybench.runners.writers.reader import (
-    ReaderTask,
-    delete,
-    look_up_deleted,
-    look_up_present,
-    pop,
-    scan,
-    update_rows,
-)
+from keybench.runners.writers.reader import ReaderTask, delete, look_up_deleted, look_up_present, pop, scan, update_rows
 
 
 class PhasesTrial(ServerTrial):
@@ -101,12 +93,13 @@ class PhasesTrial(ServerTrial):
         read: Sequence[Reading],
         arrived: Arrived | None,  # noqa: ARG002 (one writer's rows come in planned order)
     ) -> Measurements:
-        """What the page model has after each phase."""
+        """What the page model has after each phase, up to the first one that it refuses."""
         known = [*read, *key_positions.absent(figures.NO_POSITION)]
 
         def predict_too() -> Measurements:
-            last, of_phases = figures.predicted(on, self.request, self.table, self.steps, beside_server=True)
-            return Measurements([*known, *readings(last, MODEL), *of_phases])
+            last, of_phases, refused = figures.predicted(on, self.request, self.table, self.steps, beside_server=True)
+            of_model = [no_prediction(refused)] if refused else readings(last, MODEL)
+            return Measurements([*known, *of_model, *of_phases])
 
         return measured_whatever_a_model_does(known, predict_too)
 
@@ -165,7 +158,7 @@ class PhasesModelTrial(TrialRunner):
         """Makes the keys and predicts."""
         one, on = trial_table(self.request, self.plan), engine(self.plan.database)
         planned = steps(self.request, self.plan, one.ranks)
-        last, of_phases = figures.predicted(on, self.request, one, planned, beside_server=False)
+        last, of_phases, _ = figures.predicted(on, self.request, one, planned, beside_server=False)
         positions = key_positions.absent(figures.NO_POSITION)
         return Measurements(
             [*readings(last), *Reading.absent(NOT_MODELLED, WHY_NOT), *positions, *of_phases],

@@ -11,7 +11,7 @@ from importlib.metadata import version
 import keybench
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
-from keybench.errors import UsageError, unexpected
+from keybench.errors import ServerError, UsageError, unexpected
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL
@@ -62,8 +62,12 @@ def measured_whatever_a_model_does(
         return predict_too()
     except Exception as error:
         problem = error if isinstance(error, UsageError) else unexpected(error)
-        unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
-        return Measurements([*measured, unknown], traceback=problem.traceback)
+        return Measurements([*measured, no_prediction(problem)], traceback=problem.traceback)
+
+
+def no_prediction(problem: UsageError | ServerError) -> Reading:
+    """What stands in place of the model's leaf pages, with the reason."""
+    return Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
 
 
 def placement(arrived: Arrived, known: Iterable[Reading]) -> Measurements:
@@ -114,12 +118,10 @@ def _with_kinds_of_splits(measured: Sequence[Reading], stats: PageStats) -> list
     """The measured readings, with the model's splits where the server counts none and both have the same index."""
     values = {reading.metric: reading.value for reading in measured}
     model = {reading.metric: reading for reading in readings(stats, origin="derived")}
-    if any(values.get(metric) is not None for metric in _SPLITS):
-        return list(measured)
     if not all(_equal(values.get(metric), model[metric].value) for metric in _SAME_INDEX):
         return list(measured)
-    others = [reading for reading in measured if reading.metric not in _SPLITS]
-    return others + [model[metric] for metric in _SPLITS]
+    unknown = [metric for metric in _SPLITS if values.get(metric) is None]
+    return [reading for reading in measured if reading.metric not in unknown] + [model[metric] for metric in unknown]
 
 
 def _equal(real: float | None, predicted: float | None) -> bool:

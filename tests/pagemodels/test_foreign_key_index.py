@@ -75,7 +75,8 @@ def test_every_engine_has_as_many_entries_as_there_are_children() -> None:
     keys = random(6000)
     columns = {"postgresql": "uuid", "mariadb": "binary16", "sqlite": "binary16", "mssql": "uniqueidentifier"}
     for name, column in {**columns, "mysql": "binary16", "oracle": "raw16"}.items():
-        once, four = (leaves(name, column, "fk", keys, children) for children in (1, 4))
+        apart = {"deduplicate_items": "off"} if name == "postgresql" else {}
+        once, four = (leaves(name, column, "fk", keys, children, **apart) for children in (1, 4))
         assert 3 * once < four < 6 * once
         assert once <= leaves(name, column, "by-date", keys) <= 1.3 * once
     assert leaves("mssql", "uniqueidentifier", "by-date", keys) == leaves(

@@ -13,15 +13,7 @@ from keybench.results.analysis.groups import Group
 from keybench.results.analysis.ratios import Summary, summarise
 from keybench.results.plots.charts import Curve, curve_panels
 from keybench.results.plots.panels import PlotRow, Scale
-from keybench.results.report.figures.figure import (
-    STATISTICS,
-    ReportFigure,
-    Styles,
-    Value,
-    cells,
-    extremes,
-    join,
-)
+from keybench.results.report.figures.figure import STATISTICS, ReportFigure, Styles, Value, cells, extremes, join
 from keybench.results.wording import plural
 
 

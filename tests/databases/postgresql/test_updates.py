@@ -63,3 +63,23 @@ def test_readers_mark_entries_that_full_pages_drop(bench: Bench, stream, payload
         it.insert(third[: len(third) // 2])
         it.clean()
         it.insert(third[len(third) // 2 :])
+
+
+def test_a_full_page_also_drops_entries_of_dead_rows_beside_the_new_row(bench: Bench) -> None:
+    with both(bench, ENGINE.column("uuid"), increasing(5000)) as it:
+        it.insert(it.arriving[:4975])  # 165 of the rows lie on the table's last page, which has room for 20 more
+        it.delete(it.arriving[[4700, 4900]])
+        it.find(it.arriving[4700:4701])
+        it.insert(it.arriving[4975:4990])
+        assert it.state.stats().page_rows[-1] == 290
+
+
+@pytest.mark.parametrize("share", [0.03, 0.5])
+def test_a_vacuum_that_shortens_the_table_lets_the_next_one_free_pages(bench: Bench, share: float) -> None:
+    with both(bench, ENGINE.column("uuid"), increasing(ROWS * 2)) as it:
+        it.insert(it.arriving[:ROWS])
+        it.delete(it.arriving[ROWS - int(ROWS * share) : ROWS])
+        it.delete(it.arriving[1000:3000])
+        it.clean()
+        it.clean()
+        it.insert(it.arriving[ROWS:])

@@ -48,10 +48,10 @@ def test_a_fill_factor_of_the_index_fills_the_leaves_of_increasing_keys() -> Non
 
 
 def test_more_equal_keys_than_splits_to_choose_from_are_refused() -> None:
-    model = ENGINE.page_model(Table("trial", sized("uuid"), 0, "fk", children=29))
+    model = ENGINE.page_model(Table("trial", sized("uuid"), 0, "fk", children=29), deduplicate_items="off")
     assert model.insert(streams.random(2000)).rows == 58_000
     with pytest.raises(UsageError) as refused:
-        ENGINE.page_model(Table("trial", sized("uuid"), 0, "fk", children=30))
+        ENGINE.page_model(Table("trial", sized("uuid"), 0, "fk", children=30), deduplicate_items="off")
     assert str(refused.value) == (
         "PostgreSQL splits pages with 30 entries of a key by rules that its page model does not know: take at most 29 "
         "children."
@@ -83,7 +83,7 @@ def test_the_index_on_the_moment_of_creation_has_no_model() -> None:
             sized("uuid"),
             {"fill_factor": 90},
             "unknown parameter of the page model 'fill_factor'. Did you mean fillfactor or heap_fillfactor? Known: "
-            "fillfactor, heap_fillfactor.",
+            "deduplicate_items, fillfactor, heap_fillfactor.",
         ),
     ],
 )

@@ -11,11 +11,13 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.contract import KeepsState
+from keybench.pagemodels.postgresql.posting_lists import PostingLists
 from keybench.pagemodels.postgresql.split_point import qsort_order
 from keybench.pagemodels.postgresql.state import NbtreeState
 
 KEYS = 3000
 SPACE = 8152
+SIZES = {"uuid": 28, "bigint": 20, "char36": 52}
 ROWS_OF_A_TABLE_PAGE = 157
 """Of a uuid and a status."""
 
@@ -37,6 +39,10 @@ class Items:
     def free(self, place: int) -> int:
         high_key = 0 if place == len(self.pages) - 1 else self.entry
         return SPACE - high_key - sum(map(self.size, self.pages[place]))
+
+    def density(self) -> float:
+        free = sum(max(0, self.free(place) - 4) for place in range(len(self.pages)))
+        return 100 - 100 * free / SPACE / len(self.pages)
 
     def add(self, key: int, *, update: bool) -> None:
         place = sum(low <= key for low in self.lows) - 1
@@ -65,7 +71,7 @@ class Items:
             if left >= 0 and right >= 0:
                 weighed = self.fill / 100 * left - (1 - self.fill / 100) * right if last else left - right
                 splits.append((abs(int(weighed)), k))
-        best = [splits[i][1] for i in qsort_order([difference for difference, _ in splits])]
+        best = [splits[i][1] for i in qsort_order(np.array([difference for difference, _ in splits]))]
         k = next(k for k in best if items[k - 1][0] != items[k][0])
         self.pages[place : place + 1] = [items[:k], items[k:]]
         self.lows.insert(place + 1, items[k][0])
@@ -80,7 +86,7 @@ def index(column: str) -> tuple[NbtreeState, Items]:
     assert isinstance(model, KeepsState)
     state = model.state(KEYS)
     assert isinstance(state, NbtreeState)
-    return state, Items({"uuid": 28, "bigint": 20, "char36": 52}[column])
+    return state, Items(SIZES[column])
 
 
 @settings(max_examples=12, deadline=None)
@@ -107,9 +113,8 @@ def test_any_history_has_the_items_of_plain_python(
             for key in ranks.tolist():
                 plain.add(key, update=update)
             stats = state.stats()
-            assert stats.page_rows.tolist() == [len(page) for page in plain.pages]
-            free = sum(max(0, plain.free(place) - 4) for place in range(len(plain.pages)))
-            assert stats.density == pytest.approx(100 - 100 * free / SPACE / len(plain.pages))
+            assert stats.page_rows.tolist() == [sum(entries for _, entries in page) for page in plain.pages]
+            assert stats.density == pytest.approx(plain.density())
             assert sum((stats.appends, stats.edge_splits, stats.interior_splits)) == stats.leaf_pages - 1
         state.clean()
         plain.clean()
@@ -138,6 +143,43 @@ def test_full_pages_drop_marked_entries_as_plain_python_does(rounds: list[tuple[
         state.read(met, by_key=True)
         plain.dead |= set(gone.tolist())
         plain.marked |= set(met.tolist())
+
+
+def test_a_full_page_also_drops_entries_of_dead_rows_beside_the_new_row() -> None:
+    state, _ = index("uuid")
+    state.insert(np.arange(280))  # the second page of the table has room for 34 more
+    state.delete(np.array([0, 200]))
+    state.read(np.array([0]), by_key=True)
+    state.insert(np.arange(280, 291))
+    assert state.stats().rows == 291
+    state.insert(np.array([291]))
+    assert state.stats().page_rows.tolist() == [290]
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.sampled_from(list(SIZES)),
+    st.integers(2, 60),
+    st.sampled_from([0, 1, 50]),
+    st.integers(0, 2**32),
+)
+def test_an_index_of_a_foreign_key_has_the_items_of_plain_python(
+    column: str, children: int, apart: int, seed: int
+) -> None:
+    draw, keys = np.random.default_rng(seed), 4 * KEYS // children
+    ranks = draw.permutation(keys)
+    parents = np.repeat(np.arange(keys), children)
+    parents = parents[np.argsort(np.arange(len(parents)) + draw.integers(0, 1 + apart, len(parents)), kind="stable")]
+    model = ENGINE.page_model(Table("t", ENGINE.column(column), 0, "fk", children=children))
+    assert isinstance(model, PostingLists)
+    stats, plain = model.interleaved(parents).insert(ranks, [keys // 2, keys]), Items(SIZES[column])
+    for row, key in enumerate(ranks[parents].tolist()):
+        plain.add(key, update=True)
+        if row + 1 == keys // 2 * children:
+            assert plain.density() == pytest.approx(stats.checkpoints[0].density)
+    assert stats.page_rows.tolist() == [sum(entries for _, entries in page) for page in plain.pages]
+    assert stats.density == stats.checkpoints[1].density == pytest.approx(plain.density())
+    assert sum((stats.appends, stats.edge_splits, stats.interior_splits)) == stats.leaf_pages - 1
 
 
 OLD = (
