@@ -63,7 +63,11 @@ def layouts_in_words(content: Content) -> str:
         return "no keys yet"
     if not content.groups:
         few = content.sampled < FEWEST
-        return "too few keys to name a layout" if few else "keys of no layout that keybench knows: they look random"
+        return (
+            "keys that are too few to name their layout"
+            if few
+            else "keys of no layout that keybench knows: they look random"
+        )
     if len(content.groups) == 1 and content.unknown < 0.005:
         return names(content.groups[0])
     parts = [f"{percent(one.share)} {names(one)}" for one in content.groups]

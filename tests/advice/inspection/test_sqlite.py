@@ -95,7 +95,7 @@ def test_what_cannot_be_inspected_is_said_in_a_sentence(tmp_path, capsys) -> Non
     }
     owner.execute("INSERT INTO orders VALUES ('0190', 1); INSERT INTO loose VALUES (1)")
     findings = {one["name"]: one["finding"] for one in inspected(path, capsys)["tables"]}
-    assert "its primary key (a, b) is keys of no layout" in findings["orders"]
+    assert "its primary key (a, b) is keys that are too few" in findings["orders"]
     assert findings["loose"].endswith(
         "keybench can say nothing of its keys: it has no primary key, unique index or foreign key."
     )
