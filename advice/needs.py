@@ -12,7 +12,8 @@ from keybench.advice.load import Growth
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, shortened, unknown_name
-from keybench.generators.core.layout import layout
+from keybench.generators.core.layout import Layout, layout
+from keybench.model.names import CONTROL
 from keybench.model.sizes import bytes_of, digits
 from keybench.pagemodels.costs.contract import Server
 from keybench.runners import config
@@ -148,7 +149,9 @@ def existing_of(text: str, on: Engine, version: str) -> ExistingKeys:
     name, colon, rest = text.strip().partition(":")
     if not colon:
         raise UsageError(f"--existing {shortened(text)} has no number of rows: write it as uuid-v4:400M.")
-    chosen = layout(name)
+    chosen, control = layout(name), layout(CONTROL)
+    if chosen.name == "int-identity" and _usual(on, chosen) == _usual(on, control):
+        chosen = control  # the database has one type for both, of 64 bits or more
     rows, _, column = rest.partition(":")
     existing = ExistingKeys(chosen.name, count_of(rows, "--existing"), column)
     fits = [one.name for one in on.columns if chosen.kind in one.kinds and one.accepts_all(chosen.shared_bits())]
@@ -160,6 +163,11 @@ def existing_of(text: str, on: Engine, version: str) -> ExistingKeys:
         except UsageError as why:
             raise UsageError(f"--existing {shortened(text)} on {on.title} {version}: {why}") from None
     return existing
+
+
+def _usual(on: Engine, keys: Layout) -> str:
+    """The column that the engine uses for keys of that layout."""
+    return on.default_column(keys.kind, keys.shared_bits()).name
 
 
 def coming(rows: int, existing: ExistingKeys | None) -> int:

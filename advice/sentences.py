@@ -106,9 +106,10 @@ def partitions(answer: Answer) -> str:
     """How old rows go at the least cost; empty if all rows stay."""
     if not answer.needs.retention_days:
         return ""
-    return (
-        "Partition the table by time, and drop old partitions: that is cheaper than to delete their rows. In "
-        "PostgreSQL, MySQL and MariaDB, the primary key has to contain the partition's column, too."
+    key = "The primary key has to contain the partition's column, too."
+    named = answer.needs.on.name in ("postgresql", "mysql", "mariadb")
+    return "Partition the table by time, and drop old partitions: that is cheaper than to delete their rows." + (
+        f" {key}" if named else ""
     )
 
 

@@ -18,6 +18,7 @@ from keybench.advice.screen import screen, steps
 from keybench.errors import UsageError
 
 Asked = Callable[..., Answer]
+ENGINES = {"sqlite": "bigint-identity", "oracle": "bigint-identity", "mariadb": "int-identity", "mssql": "int-identity"}
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +177,7 @@ def test_a_layout_that_is_named_is_spoken_of(asked: Asked) -> None:
 
 def test_counters_that_the_table_has_stay(asked: Asked) -> None:
     of = asked(existing="int-identity:10000")
-    assert sentences.headline(of).endswith("no key is clearly better than `int-identity` in a column of type INTEGER.")
+    assert sentences.headline(of).endswith("no key is clearly better than `bigint-identity` in a column of type INTEGER.")
 
 
 def test_existing_keys_that_end_before_the_table_does_are_told(asked: Asked) -> None:
@@ -211,7 +212,7 @@ def test_deleted_rows_are_not_in_the_figures(asked: Asked) -> None:
         "Rows that are deleted are not in these figures: `keybench run --db postgresql --scenario retention` measures "
         "what deletions leave."
     )
-    assert screen(of).why.endswith("the primary key has to contain the partition's column, too.")
+    assert screen(of).why.endswith("The primary key has to contain the partition's column, too.")
 
 
 def test_existing_keys_are_in_the_column_that_the_version_has() -> None:
@@ -246,3 +247,13 @@ def test_layouts_whose_order_the_column_undoes_are_for_all_and_for_whoever_names
     assert "masstransit-newid" not in shown(foreign=False)
     assert "masstransit-newid" in shown(foreign=True)
     assert "masstransit-newid" in shown(foreign=False, layout="masstransit-newid")
+
+
+def test_a_database_with_one_type_for_all_integers_has_no_keys_that_end_at_32_bits() -> None:
+    existing = {on: needs({**USUAL, "db": on, "rows": "4e9", "existing": "int-identity:2B"}).existing for on in ENGINES}
+    assert {on: keys.layout for on, keys in existing.items() if keys} == ENGINES
+
+
+def test_only_databases_that_ask_for_it_are_told_of_the_key_of_partitions(asked: Asked) -> None:
+    assert sentences.partitions(asked(retention=30)).endswith("to delete their rows.")
+    assert sentences.partitions(asked(db="mariadb", retention=30)).endswith("the partition's column, too.")
