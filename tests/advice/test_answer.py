@@ -177,7 +177,8 @@ def test_a_layout_that_is_named_is_spoken_of(asked: Asked) -> None:
 
 def test_counters_that_the_table_has_stay(asked: Asked) -> None:
     of = asked(existing="int-identity:10000")
-    assert sentences.headline(of).endswith("no key is clearly better than `bigint-identity` in a column of type INTEGER.")
+    best = "no key is clearly better than `bigint-identity` in a column of type INTEGER."
+    assert sentences.headline(of).endswith(best)
 
 
 def test_existing_keys_that_end_before_the_table_does_are_told(asked: Asked) -> None:
