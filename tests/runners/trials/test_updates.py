@@ -118,7 +118,14 @@ UPSERT, QUEUE, ALONE = "upsert", "queue-popped", "autovacuum-on"
 
 @pytest.mark.parametrize(
     ("scenario", "database"),
-    [(QUEUE, "sqlite"), (UPSERT, "sqlite"), (ALONE, "postgresql"), (QUEUE, "mariadb"), (UPSERT, "mariadb")],
+    [
+        (QUEUE, "sqlite"),
+        (UPSERT, "sqlite"),
+        *(
+            pytest.param(*one, marks=pytest.mark.long)
+            for one in ((ALONE, "postgresql"), (QUEUE, "mariadb"), (UPSERT, "mariadb"))
+        ),
+    ],
 )
 def test_scenarios_that_keybench_brings(here: Run, tmp_path: Path, scenario: str, database: str) -> None:
     server = {"mariadb": "local"}.get(database, "embedded")
