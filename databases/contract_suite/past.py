@@ -75,18 +75,11 @@ class Both:
         self._update(ranks, [self._letter * characters] * len(ranks))
 
     def _update(self, ranks: Ranks, texts: Sequence[str]) -> None:
-        self._send_update(ranks, texts)
+        self.bench.admin.hold_cleaning()
+        assert self._session.update(self._session.prepare_keys(self._keys[ranks]), texts) == len(ranks)
         assert isinstance(self.state, KnowsUpdates)
         self.state.update(ranks, len(ranks), np.array([len(text) for text in texts]) if texts else None)
         self.compare()
-
-    def raise_status(self, ranks: Ranks) -> None:
-        """As `update`, on the server alone."""
-        self._send_update(ranks, ())
-
-    def _send_update(self, ranks: Ranks, texts: Sequence[str]) -> None:
-        self.bench.admin.hold_cleaning()
-        assert self._session.update(self._session.prepare_keys(self._keys[ranks]), texts) == len(ranks)
 
     def find(self, ranks: Ranks) -> None:
         """Looks these keys up, whether they are there or were deleted."""

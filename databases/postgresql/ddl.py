@@ -93,10 +93,10 @@ def create(table: Table) -> tuple[str, ...]:
         statements.append(f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)')
     if table.key == "fk":
         apart = f"{DEDUPLICATE} = off" if table.settings.get(DEDUPLICATE) == "off" else ""
-        options = ", ".join(filter(None, [apart, filled]))
-        statements.append(
-            f'CREATE INDEX "{table.name}_key" ON {name(table)} (key)' + f" WITH ({options})" * bool(options)
-        )
+        of_index = ", ".join(filter(None, [apart, filled]))
+        statements.append(f'CREATE INDEX "{table.name}_key" ON {name(table)} (key)')
+        if of_index:
+            statements[-1] += f" WITH ({of_index})"
     return tuple(statements)
 
 

@@ -196,12 +196,8 @@ def _split(leaves: Leaves, counts: Counts, entry: int, fillfactor: int, rank: in
     """Splits the leaf that has no room for an entry of this rank, which comes as this row, after it merged all others.
     False if the model does not know where. `fillfactor`: of the rightmost leaf, in %."""
     slot = find(leaves, rank)
-    slots, scratch, n, is_last = (
-        leaves.slots,
-        leaves.scratch,
-        int(leaves.slots[slot, COUNT]),
-        slot == leaves.state[LAST],
-    )
+    slots, scratch = leaves.slots, leaves.scratch
+    n, is_last = int(slots[slot, COUNT]), slot == leaves.state[LAST]
     scratch[:n] = leaves.content[slot, :n]
     if not counts[rank, ALL]:
         scratch[n] = rank
