@@ -19,7 +19,6 @@ from keybench.databases.contract_suite.keys import increasing, random, taken_by
 from keybench.databases.contract_suite.past import Both, both
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
-from keybench.pagemodels.contract import KnowsUpdates
 
 STEPS = ("insert", "insert", "delete", "update", "update in transactions", "find", "scan", "clean", "clean", "rebuild")
 MOST_STEPS = 10
@@ -35,11 +34,7 @@ def step(it: Both, what: str, draw: np.random.Generator, left: list[np.ndarray])
         it.delete(np.sort(it.present)[:rows] if draw.integers(2) else some)
     elif what.startswith("update"):
         each = len(some) if what == "update" else int(draw.choice([1, 100, 1000]))
-        assert isinstance(it.state, KnowsUpdates)
-        it.state.update(some, each)  # refused before the server has work
-        for first in range(0, len(some), each):
-            it.raise_status(some[first : first + each])
-        it.compare()
+        it.update(some, each)
     elif what == "find":
         it.find(draw.permutation(it.arriving[: len(it.arriving) - sum(map(len, left))])[: min(rows, 3000)])
     elif what == "scan":

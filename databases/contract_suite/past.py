@@ -65,20 +65,25 @@ class Both:
         self.present = np.setdiff1d(self.present, ranks)
         self.compare()
 
-    def update(self, ranks: Ranks) -> None:
-        """Raises the status of the rows of these keys, in this order, in one transaction."""
-        self._update(ranks, ())
+    def update(self, ranks: Ranks, rows_per_tx: int = 0) -> None:
+        """Raises the status of the rows of these keys, in this order, in one transaction or in such of so many rows."""
+        self._update(ranks, (), rows_per_tx or len(ranks))
 
     def write(self, ranks: Ranks, characters: int) -> None:
-        """Gives the rows of these keys payloads of so many characters, likewise."""
+        """Gives the rows of these keys payloads of so many characters, in this order, in one transaction."""
         self._letter = chr(ord("A") + (ord(self._letter) - ord("A") + 1) % 26)  # a server may leave out no change
-        self._update(ranks, [self._letter * characters] * len(ranks))
+        self._update(ranks, [self._letter * characters] * len(ranks), len(ranks))
 
-    def _update(self, ranks: Ranks, texts: Sequence[str]) -> None:
-        self.bench.admin.hold_cleaning()
-        assert self._session.update(self._session.prepare_keys(self._keys[ranks]), texts) == len(ranks)
+    def _update(self, ranks: Ranks, texts: Sequence[str], rows_per_tx: int) -> None:
+        """The model first: what it refuses costs the server no work."""
         assert isinstance(self.state, KnowsUpdates)
-        self.state.update(ranks, len(ranks), np.array([len(text) for text in texts]) if texts else None)
+        self.state.update(ranks, rows_per_tx, np.array([len(text) for text in texts]) if texts else None)
+        self.bench.admin.hold_cleaning()
+        for first in range(0, len(ranks), rows_per_tx):
+            some = ranks[first : first + rows_per_tx]
+            assert self._session.update(
+                self._session.prepare_keys(self._keys[some]), texts[first : first + rows_per_tx]
+            ) == len(some)
         self.compare()
 
     def find(self, ranks: Ranks) -> None:
