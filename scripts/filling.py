@@ -25,10 +25,10 @@ from keybench.pagemodels.ranking import ranked
 _TO: Final = Path(__file__).parents[1] / "docs" / "pictures" / "filling.svg"
 _ROWS, _FRAMES, _LAST = 10_500, 30, 12
 """Rows of the load, moments, and rows before each moment whose pages are marked."""
-_WIDTH, _LEFT, _PAGE, _GAP, _HIGH = 880, 20, 11.0, 2.6, 88.0
-"""Pixels: the picture, its margin, a page, the space between two, the height of a full page."""
+_WIDTH, _LEFT, _PAGE, _GAP, _HIGH = 460, 8, 5.3, 1.5, 88.0
+"""Pixels: the picture, its margin, a page, the space between two, the height of a full page. A phone can show it."""
 _SECONDS: Final = 9
-_PANELS: Final = (("uuid-v4", "Random UUIDs (v4)", 62.0), ("uuid-v7", "UUIDv7", 208.0))
+_PANELS: Final = (("uuid-v4", "Random UUIDs (v4)", 84.0), ("uuid-v7", "UUIDv7", 238.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +65,12 @@ def _frame(moment: Moment, top: float, room: float, title: str, full: int) -> st
         part = f"M{x:.1f} {top + room}v-{high:.1f}h{_PAGE}v{high:.1f}z"
         (marks if number in moment.touched else fills).append(part)
     share = 100 * moment.rows / (len(moment.on_page) * full)
-    said = f"{len(moment.on_page)} pages, {share:.0f} % full; the last {_LAST} rows wrote to {len(moment.touched)}"
+    written = len(moment.touched)
+    said = f"the last {_LAST} rows wrote to {written} {'page' if written == 1 else 'pages'}"
     return (
         f'<path class="o" d="{"".join(frames)}"/><path class="f" d="{"".join(fills)}"/>'
-        f'<path class="t" d="{"".join(marks)}"/><text x="{_LEFT}" y="{top - 12}"><tspan class="b">{title}</tspan> '
-        f"{said}</text>"
+        f'<path class="t" d="{"".join(marks)}"/><text x="{_LEFT}" y="{top - 30}" class="b">{title}: '
+        f'{len(moment.on_page)} pages, {share:.0f} % full</text><text x="{_LEFT}" y="{top - 10}">{said}</text>'
     )
 
 
@@ -80,7 +81,7 @@ def drawing() -> str:
     frames = []
     for number in range(_FRAMES):
         shown = "".join(_frame(found[number], top, _HIGH, title, full) for title, top, found in series)
-        rows = f'<text class="r" x="{_WIDTH - _LEFT}" y="26">{series[0][2][number].rows:,} rows</text>'
+        rows = f'<text class="r" x="{_WIDTH - _LEFT}" y="22">{series[0][2][number].rows:,} rows</text>'
         last = ' class="last"' if number == _FRAMES - 1 else ""
         frames.append(f'<g{last} style="animation-delay:{number * _SECONDS / _FRAMES:.2f}s">{shown}{rows}</g>')
     hold = 100 / _FRAMES
@@ -89,7 +90,7 @@ def drawing() -> str:
         "UUIDv7 fills one page after another."
     )
     style = (
-        "text{font:14px system-ui,sans-serif;fill:#23272e}.b{font-weight:bold}.r{text-anchor:end}"
+        "text{font:16px system-ui,sans-serif;fill:#23272e}.b{font-weight:bold}.r{text-anchor:end}"
         ".o{fill:none;stroke:#c9ced6}.f{fill:#5b7fa6}.t{fill:#e0762b}"
         f"g{{visibility:hidden;animation:s {_SECONDS}s step-end infinite}}"
         f"@keyframes s{{0%{{visibility:visible}}{hold:.3f}%{{visibility:hidden}}}}"
@@ -97,12 +98,13 @@ def drawing() -> str:
     )
     legend = '<tspan class="t">■</tspan> just written to <tspan class="f">■</tspan> other rows'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} 332" role="img" aria-label="{label}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} 358" width="700" role="img" '
+        f'aria-label="{label}">\n'
         f"<style>{style}</style>\n"
         '<rect width="100%" height="100%" fill="#fff"/>'
-        f'<text x="{_LEFT}" y="26">The leaf pages of a PostgreSQL index, in key order</text>\n'
+        f'<text x="{_LEFT}" y="22">The leaf pages of a PostgreSQL index</text>\n'
         + "\n".join(frames)
-        + f'\n<text x="{_LEFT}" y="322">{legend}</text>\n</svg>\n'
+        + f'\n<text x="{_LEFT}" y="348">{legend}</text>\n</svg>\n'
     )
 
 

@@ -1,12 +1,20 @@
 """The study's runs: each can be planned, and a second one is compared with what is published."""
 
+import re
 import subprocess
 import sys
+import zipfile
+from functools import lru_cache
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from scripts.study import page
 from scripts.study.__main__ import ROOT, StudyRun, differences, make, page_counts, study_runs
+from scripts.study.finding import Finding
+from scripts.study.findings import findings
+from scripts.study.values import Values
 from tests.parameters import first
 
 
@@ -30,3 +38,104 @@ def test_a_second_study_has_the_published_page_counts(tmp_path: Path, capfd: pyt
     wrong = {place: {count + 1 for count in counts} for place, counts in published.items()}
     assert len(differences(published, wrong)) == 2
     assert differences({("sqlite", "uuid-v7"): {1100.0}}, {}) == ["sqlite · uuid-v7: nothing; published 1,100"]
+
+
+VALUES = Values.of_folder(page.BUNDLES)
+
+
+@lru_cache
+def exported(run: str) -> pd.DataFrame:
+    """The values of a run as `keybench export` writes them."""
+    with zipfile.ZipFile(page.BUNDLES / f"{run}.zip") as bundle, bundle.open("values.csv") as file:
+        table = pd.read_csv(file, low_memory=False)
+    return table[table["object"] == "key"]
+
+
+def median(run: str, metric: str, **where: object) -> pd.Series:
+    """The values of these trials by block."""
+    table = exported(run)
+    chosen = table[(table["metric"] == metric) & (table[list(where)] == pd.Series(where)).all(axis=1)]
+    assert len(chosen) == chosen["block"].nunique() > 0, (run, metric, where)
+    return chosen.set_index("block")["value"]
+
+
+def ratio(run: str, metric: str, of: dict[str, object], to: dict[str, object], **both: object) -> str:
+    """The median of a ratio in the same block, as the page writes it."""
+    return f"{(median(run, metric, **of, **both) / median(run, metric, **to, **both)).median():.2f}"
+
+
+def times(of: str, to: str, *, run: str, metric: str = "leaf_pages", **both: object) -> str:
+    """The ratio of two layouts."""
+    return ratio(run, metric, {"layout": of}, {"layout": to}, **both)
+
+
+SERVERS = ("postgresql", "mariadb", "mysql", "sqlite")
+INT, V4, V7 = "bigint-identity", "uuid-v4", "uuid-v7"
+GUID = {"database": "mssql", "column": "uniqueidentifier"}
+"""Of SQL Server's page model."""
+NUMBERS = {
+    "random-pages": lambda: [times(V4, V7, run="two-million", database=one) for one in SERVERS],
+    "random-time": lambda: [times(V4, V7, run="two-million", metric="insert_seconds", database=one) for one in SERVERS],
+    "log": lambda: [times(V4, V7, run="two-million", metric="log_bytes", database=one) for one in SERVERS],
+    "bigint": lambda: [
+        times(V7, INT, run="two-million", metric=metric, database=one)
+        for metric in ("leaf_pages", "insert_seconds")
+        for one in SERVERS
+    ],
+    "column": lambda: [
+        times(V7, V4, run="mssql-oracle", **GUID),
+        *(times("efcore-sequential", V4, run="two-million-others", database=one) for one in ("postgresql", "mysql")),
+    ],
+    "generators": lambda: [
+        max(
+            times(one, V7, run="two-million-others", database="mariadb")
+            for one in ("ulid", "newsequentialid", "hotguid", "morris", "rt-comb-sql")
+        )
+    ],
+    "lag": lambda: [
+        times("efcore-sequential", "rt-comb-sql", run="azure-lag", column="binary16-mssql", database=one)
+        for one in SERVERS
+    ],
+    "lag-mssql": lambda: [times("efcore-sequential", "rt-comb-sql", run="mssql-oracle-lag", **GUID)],
+    "updates": lambda: [times(V7, V4, run="order-lifecycle", database=one) for one in SERVERS],
+    "retention": lambda: [times(V4, V7, run="retention", database=one) for one in SERVERS],
+    "switch": lambda: [times(V7, V4, run="switch-then-rebuild", database=one) for one in SERVERS],
+    "modelled": lambda: [
+        times(V4, "efcore-sequential", run="mssql-oracle", **GUID),
+        times(V4, V7, run="mssql-oracle", database="oracle", column="raw16"),
+    ],
+    "edge": lambda: [
+        ratio("one-edge", "leaf_pages", {"writers": 8}, {"writers": 1}, layout=INT, database=one) for one in SERVERS[:3]
+    ],
+    "not-to-care": lambda: [
+        times(V4, V7, run="one-edge", metric="insert_seconds", writers=1, database=one) for one in SERVERS[:3]
+    ],
+}
+"""By finding: its figures, computed from the exported values without keybench's analysis."""
+
+
+@pytest.mark.parametrize("finding", findings(VALUES), ids=lambda finding: finding.name)
+def test_the_numbers_of_a_finding_are_in_the_exported_values(finding: Finding) -> None:
+    written = re.findall(r"\d+\.\d\d", f"{finding.sentence} {finding.elsewhere}")
+    for number in NUMBERS[finding.name]():
+        assert number in written, number
+
+
+def test_the_page_and_its_pictures_are_those_of_the_bundles() -> None:
+    assert page.DOCUMENT.read_text(encoding="utf-8") == page.document(VALUES, page.others())
+    drawn = {f"{one.name}.svg": page.picture(one.picture, one.name) for one in findings(VALUES)}
+    stored = {path.name: path.read_text(encoding="utf-8") for path in page.PICTURES.glob("*.svg")}
+    assert stored == drawn
+
+
+def test_no_finding_rests_on_a_disturbed_or_failed_trial() -> None:
+    for name, bundle in VALUES.bundles.items():
+        assert not [trial.error for trial in bundle.trials if trial.status != "ok"], name
+        disturbed = [text for text in bundle.warnings if re.search("Other programs|waited for a disk|hypervisor", text)]
+        assert not disturbed, name
+
+
+def test_the_pages_of_the_site_are_small() -> None:
+    assert (page.SITE / "index.html").stat().st_size <= 300_000
+    for path in page.SITE.glob("runs/*/index.html"):
+        assert path.stat().st_size <= 1_500_000, path

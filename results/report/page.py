@@ -81,10 +81,10 @@ def render_sources(sources: Sequence[PageSource], home: str = "") -> str:
     )
 
 
-def fill(template: Traversable, script: Traversable, **values: object) -> str:
+def fill(template: Traversable, script: Traversable | None = None, **values: object) -> str:
     """A page of a template, with the style of reports and one script, the only one that the page lets run."""
     css = (files("keybench.results.report") / "template" / "report.css").read_text(encoding="utf-8")
-    code = script.read_text(encoding="utf-8")
+    code = script.read_text(encoding="utf-8") if script else ""
     templates = Templates(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     templates.filters["options"] = _options
     templates.filters["code"] = _code

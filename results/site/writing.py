@@ -246,13 +246,20 @@ def _from_store(store: Store, name: str, path: Path, *, small: bool) -> Publishe
 LIST: Final = "site.json"
 """Names the runs of a site: the sign by which keybench knows a folder of its own."""
 INDEX: Final = "index.html"
+FIGURES: Final = "figures.html"
+"""The page of all runs and figures where something else is the first page."""
 
 
-def write_site(runs: Sequence[Published], folder: Path) -> Path:
-    """Writes the site and returns its first page. Runs that an earlier site of the folder held and this one does not
-    are removed; other files stay. Raises UsageError if the folder holds other things, or cannot be written."""
+def write_site(runs: Sequence[Published], folder: Path, front: str = "") -> Path:
+    """Writes the site and returns its first page: `front` if it is given, which links to `FIGURES`.
+
+    Runs that an earlier site of the folder held and this one does not are removed; other files stay. Raises UsageError
+    if the folder holds other things, or cannot be written.
+    """
     earlier = _earlier(folder)
-    content: dict[Path, bytes] = {Path(INDEX): index(runs).encode()}
+    content: dict[Path, bytes] = {Path(FIGURES if front else INDEX): index(runs).encode()}
+    if front:
+        content[Path(INDEX)] = front.encode()
     for one in runs:
         content[Path("runs") / one.run_id / INDEX] = render_sources([one.source], f"../../{INDEX}").encode()
         # Packed anew: a bundle that was sent in may have held other things, between its files for example.

@@ -1,0 +1,443 @@
+"""The findings: each is a function that takes its numbers from the bundles and writes them into its sentences."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from keybench.model.metric import Metric
+from keybench.model.names import CONTROL
+from keybench.results.analysis.ratios import Summary
+from keybench.results.wording import listed, number
+from scripts.study.finding import Bar, Finding, Picture, Published
+from scripts.study.values import Case, MissingRun, Values
+
+TITLES: Final = {
+    "postgresql": "PostgreSQL",
+    "mariadb": "MariaDB",
+    "mysql": "MySQL",
+    "sqlite": "SQLite",
+    "mssql": "SQL Server (modelled)",
+    "oracle": "Oracle (modelled)",
+}
+SERVERS: Final = tuple(TITLES)[:4]
+MODELLED: Final = ("mssql", "oracle")
+V4, V7 = "uuid-v4", "uuid-v7"
+PAGES, SECONDS = Metric.LEAF_PAGES, Metric.INSERT_SECONDS
+TWO_MILLION: Final = "two-million"
+
+_GOODBYE: Final = "https://www.2ndquadrant.com/en/blog/sequential-uuid-generators/"
+_PERCONA: Final = "https://www.percona.com/blog/2019/11/22/uuids-are-popular-but-bad-for-performance-lets-discuss/"
+_TODD: Final = "https://www.codeproject.com/Articles/388157"
+_EFCORE: Final = "https://github.com/dotnet/efcore/pull/20528"
+_FRAGMENTATION: Final = (
+    "https://jebarson.dev/blog/benchmarking-index-fragmentation-with-popular-sequential-guid-algorithms/"
+)
+
+
+def name_of(layout: str) -> str:
+    """A layout as the page names it."""
+    return "bigint" if layout == CONTROL else layout
+
+
+def span(value: Summary, places: int = 2) -> str:
+    """A median with its interval, if it has one: `1.36 (1.35 to 1.38)`."""
+    middle, low, high = (number(part, places) for part in (value.median, value.low, value.high))
+    return middle if low == middle == high else f"{middle} ({low} to {high})"
+
+
+def by_server(values: Mapping[str, Summary], places: int = 2) -> str:
+    """`PostgreSQL 1.36 (1.35 to 1.38) and MySQL 1.41`."""
+    return listed([f"{TITLES[name]} {span(value, places)}" for name, value in values.items()])
+
+
+def without(values: Mapping[str, Summary], *names: str) -> Mapping[str, Summary]:
+    """The same without these databases."""
+    return {name: value for name, value in values.items() if name not in names}
+
+
+def ratios(
+    values: Values, run: str, of: str, to: str, metric: Metric, servers: Sequence[str] = SERVERS
+) -> dict[str, Summary]:
+    """By database: the ratio of two layouts."""
+    return {name: values.ratio(Case(run, name, of), Case(run, name, to), metric) for name in servers}
+
+
+def groups(
+    values: Values, run: str, layouts: Sequence[str], metric: Metric, servers: Sequence[str] = SERVERS
+) -> list[tuple[str, list[Bar]]]:
+    """A picture's bars: the metric of each layout, by database."""
+    return [
+        (
+            TITLES[name],
+            [Bar(name_of(one), values.value(Case(run, name, one), metric), name in MODELLED) for one in layouts],
+        )
+        for name in servers
+    ]
+
+
+def over(
+    values: Values, run: str, layouts: Sequence[str], to: str, metric: Metric, servers: Sequence[str] = SERVERS
+) -> list[tuple[str, list[Bar]]]:
+    """A picture's bars: the ratio of each layout to one, by database."""
+    every = {one: ratios(values, run, one, to, metric, servers) for one in layouts}
+    return [(TITLES[name], [Bar(name_of(one), every[one][name]) for one in layouts]) for name in servers]
+
+
+def random_pages(values: Values) -> Finding:
+    """What random keys cost in pages."""
+    ratio = ratios(values, TWO_MILLION, V4, V7, PAGES)
+    return Finding(
+        name="random-pages",
+        sentence=f"Random UUIDs need {span(ratio['postgresql'])} times as many index pages as UUIDv7 on PostgreSQL, "
+        "because each full page splits into two half-full ones.",
+        elsewhere=f"Elsewhere: {by_server(without(ratio, 'postgresql'))}. MariaDB and MySQL keep the table in them.",
+        holds="two million rows of a key and 100 characters that come in order, from one writer, 1,000 a transaction; "
+        "nothing is deleted or updated.",
+        fails="SQLite's table is not in key order and its index keeps half of a page at each split, whatever the key: "
+        "there is no difference in pages. After `REINDEX` or `OPTIMIZE TABLE` both are equal until more rows come.",
+        runs=[TWO_MILLION],
+        picture=Picture(
+            "Random UUIDs need more pages", "leaf pages, two million rows",
+            groups(values, TWO_MILLION, (V4, V7, CONTROL), PAGES), own_scales=True,
+        ),
+    )  # fmt: skip
+
+
+def random_time(values: Values) -> Finding:
+    """What random keys cost in time, in memory."""
+    ratio = ratios(values, TWO_MILLION, V4, V7, SECONDS)
+    return Finding(
+        name="random-time",
+        sentence=f"Although the index fits into memory, inserting random UUIDs takes {span(ratio['postgresql'])} times "
+        "as long as UUIDv7 on PostgreSQL.",
+        elsewhere=f"Elsewhere: {by_server(without(ratio, 'postgresql'))}.",
+        holds="as in finding 1; each commit is flushed to the disk.",
+        fails="the ratio is of this machine and of batches of 1,000 rows. With one row a transaction it is the commit "
+        "that takes the time (see “When not to care”).",
+        runs=[TWO_MILLION],
+        picture=Picture(
+            "Random UUIDs take longer", "insert time, times that of bigint; two million rows in memory",
+            over(values, TWO_MILLION, (V4, V7), CONTROL, SECONDS), places=2,
+        ),
+    )  # fmt: skip
+
+
+def log(values: Values) -> Finding:
+    """What random keys cost in log."""
+    ratio = ratios(values, TWO_MILLION, V4, V7, Metric.LOG_BYTES)
+    return Finding(
+        name="log",
+        sentence=f"Random UUIDs write {span(ratio['postgresql'])} times as much log as UUIDv7 on PostgreSQL, which "
+        "logs a whole page at its first change after a checkpoint.",
+        elsewhere=f"Elsewhere: {by_server(without(ratio, 'postgresql'))}. SQLite's log holds each changed page of a "
+        "transaction whole.",
+        holds="as in finding 1, at each database's default distance of checkpoints.",
+        fails="the rarer the checkpoints, the smaller the ratio: a page is logged whole once between two.",
+        runs=[TWO_MILLION],
+        picture=Picture(
+            "Random UUIDs write more log", "log, times that of bigint; two million rows",
+            over(values, TWO_MILLION, (V4, V7), CONTROL, Metric.LOG_BYTES), places=2, own_scales=True,
+        ),
+    )  # fmt: skip
+
+
+def wide_keys(values: Values) -> Finding:
+    """What UUIDv7 costs against bigint."""
+    pages = ratios(values, TWO_MILLION, V7, CONTROL, PAGES)
+    time = ratios(values, TWO_MILLION, V7, CONTROL, SECONDS)
+    return Finding(
+        name="bigint",
+        sentence=f"UUIDv7 costs what its 16 bytes cost and no more: {span(pages['postgresql'])} times the index pages "
+        f"of bigint on PostgreSQL and {span(pages['mariadb'])} times the table pages on MariaDB.",
+        elsewhere=f"Pages elsewhere: {by_server(without(pages, 'postgresql', 'mariadb'))}. Time: {by_server(time)}.",
+        holds="as in finding 1. MariaDB and MySQL keep whole rows on these pages, of which 8 bytes are a small part.",
+        fails="each secondary index of MariaDB, MySQL and SQL Server, and each foreign key, holds the key once more. "
+        "SQLite's integer key needs no index at all, so that any other key adds one.",
+        runs=[TWO_MILLION],
+        picture=Picture(
+            "UUIDv7 against bigint", "leaf pages of UUIDv7, times those of bigint",
+            over(values, TWO_MILLION, (V7,), CONTROL, PAGES), places=2,
+        ),
+    )  # fmt: skip
+
+
+def column(values: Values) -> Finding:
+    """A key is good or bad in a column."""
+    run, others = "mssql-oracle", "two-million-others"
+    guid = "uniqueidentifier"
+    mssql = [
+        Bar(name, values.value(Case(run, "mssql", layout, guid), PAGES), modelled=True)
+        for name, layout in (("uuid-v4", V4), ("uuid-v7", V7), ("efcore", "efcore-sequential"))
+    ]
+    ratio = values.ratio(Case(run, "mssql", V7, guid), Case(run, "mssql", V4, guid), PAGES)
+    servers = ("postgresql", "mysql")
+    back = ratios(values, others, "efcore-sequential", V4, PAGES, servers)
+    live = [
+        (TITLES[name], [Bar(label, values.value(Case(others, name, layout), PAGES))
+                        for label, layout in (("uuid-v4", V4), ("uuid-v7", V7), ("efcore", "efcore-sequential"))])
+        for name in servers
+    ]  # fmt: skip
+    return Finding(
+        name="column",
+        sentence="An order exists only in a column that sorts by it: in SQL Server's `uniqueidentifier`, UUIDv7 needs "
+        f"{span(ratio)} times the pages of random UUIDs, so it is one.",
+        elsewhere="The same is true of EF Core's sequential GUIDs, made for SQL Server, elsewhere: times the pages of "
+        f"random UUIDs, {by_server(back)}.",
+        holds="two million rows, one writer. `uniqueidentifier` sorts by the last six bytes first, where UUIDv7 is "
+        "random; SQL Server's pages are those of its page model.",
+        fails="in `binary(16)` UUIDv7 ascends on SQL Server too. MariaDB's `uuid` column sorts both kinds well.",
+        runs=[run, others],
+        picture=Picture("The same keys, other columns", "leaf pages, two million rows",
+                        [(TITLES["mssql"], mssql), *live], own_scales=True),
+        published=[
+            Published("confirms", "“Sequential” GUIDs of another order than the server's fragment as random ones do.",
+                      _FRAGMENTATION),
+        ],
+    )  # fmt: skip
+
+
+def generators(values: Values) -> Finding:
+    """Which generator makes keys in order does not matter."""
+    run = "two-million-others"
+    layouts = ("uuid-v7", "ulid", "newsequentialid", "hotguid", "morris", "rt-comb-sql")
+    ratio = {one: values.ratio(Case(run, "mariadb", one), Case(run, "mariadb", V7), PAGES) for one in layouts[1:]}
+    far = max(ratio.values(), key=lambda one: one.median)
+    return Finding(
+        name="generators",
+        sentence="Which generator puts keys in order hardly matters: on MariaDB ULID, RT.Comb, NEWSEQUENTIALID, "
+        f"HotGuid and Morris' keys need at most {number(far.median, 2)} times the pages of UUIDv7.",
+        holds="two million rows from one process, each kind in the column in which it ascends.",
+        fails="with several processes: see the findings on lag.",
+        runs=[run],
+        picture=Picture("Six generators of keys in order", "leaf pages, times those of UUIDv7",
+                        over(values, run, (V4, *layouts), V7, PAGES, ("mariadb", "mysql")), places=2),
+    )  # fmt: skip
+
+
+LAG: Final = "azure-lag"
+_IN_ORDER: Final = "binary16-mssql"
+_LAGGING: Final = ("efcore-sequential", "newsequentialid", "morris", "rt-comb-sql", "hotguid", "morris-corrected")
+
+
+def lag(values: Values) -> Finding:
+    """Whether it matters that processes fall behind."""
+
+    def ratio(name: str) -> Summary:
+        return values.ratio(Case(LAG, name, _LAGGING[0], _IN_ORDER), Case(LAG, name, "rt-comb-sql", _IN_ORDER), PAGES)
+
+    each = {name: ratio(name) for name in SERVERS}
+    behind = values.value(Case(LAG, "postgresql", _LAGGING[0], _IN_ORDER), Metric.LAG_SECONDS_P50)
+    bars = [
+        (TITLES[name], [Bar(one, values.value(Case(LAG, name, one, _IN_ORDER), PAGES)) for one in _LAGGING])
+        for name in SERVERS
+    ]
+    return Finding(
+        name="lag",
+        sentence="A generator that reads the clock once and then counts falls behind: with three of four processes "
+        f"idle for an hour, EF Core's keys need {span(each['postgresql'])} times the pages of RT.Comb's on PostgreSQL.",
+        elsewhere=f"Elsewhere: {by_server(without(each, 'postgresql'))}. Half of its late keys are "
+        f"{number(behind.median / 60, 0)} minutes or more behind the newest.",
+        holds="180,000 rows, one a transaction, from four processes whose rates differ by more than their generators "
+        "notice; in SQL Server's order of keys.",
+        fails="one process alone does not fall behind itself. Page counts of one repetition: how the four writers "
+        "overtake each other is not repeatable to the page.",
+        runs=[LAG],
+        picture=Picture("Four processes, three of them late", "leaf pages, 180,000 rows", bars, own_scales=True),
+        published=[Published("confirms", "Processes that stood idle insert into the middle of the index.", _EFCORE)],
+    )
+
+
+def retention(values: Values) -> Finding:
+    """What deletions leave."""
+    run = "retention"
+    ratio = ratios(values, run, V4, V7, PAGES)
+    return Finding(
+        name="retention",
+        sentence="Deleting by age suits keys in order: after a window of 90 days has moved on by 160, random UUIDs "
+        f"hold {span(ratio['postgresql'])} times the pages of UUIDv7 on PostgreSQL.",
+        elsewhere=f"Elsewhere: {by_server(without(ratio, 'postgresql'))}.",
+        holds="a million rows in all; each step inserts a ninth of the window, deletes the oldest ninth and cleans it "
+        "(VACUUM, purge).",
+        fails="where deletions leave some rows of each time, pages of keys in order stay nearly empty.",
+        runs=[run],
+        picture=Picture("A window of 90 days that moves on", "leaf pages at the end",
+                        groups(values, run, (V4, V7, CONTROL), PAGES), own_scales=True),
+    )  # fmt: skip
+
+
+def switch(values: Values) -> Finding:
+    """What a switch to UUIDv7 saves in an index that random keys filled."""
+    run = "switch-then-rebuild"
+    ratio = ratios(values, run, V7, V4, PAGES)
+    return Finding(
+        name="switch",
+        sentence="A switch to UUIDv7 can make an index larger: where half of the rows are random UUIDs in a rebuilt "
+        f"index, UUIDv7 for the other half leaves {span(ratio['postgresql'])} times the pages of more random UUIDs on "
+        "PostgreSQL.",
+        elsewhere=f"Elsewhere it helps: {by_server(without(ratio, 'postgresql'))}.",
+        holds="200,000 rows, a rebuild, 200,000 rows more. Today's UUIDv7 begin with 01, so they go between random "
+        "ones, and PostgreSQL splits a full page inside its index in half, also if keys ascend there.",
+        fails="if the index is rebuilt after the switch, or once the random rows have been deleted.",
+        runs=[run],
+        picture=Picture("Random keys, a rebuild, then UUIDv7", "leaf pages at the end",
+                        groups(values, run, (V4, V7), PAGES), own_scales=True),
+    )  # fmt: skip
+
+
+def modelled(values: Values) -> Finding:
+    """SQL Server and Oracle."""
+    run = "mssql-oracle"
+    guid, raw = "uniqueidentifier", "raw16"
+    sequential = values.ratio(Case(run, "mssql", V4, guid), Case(run, "mssql", "efcore-sequential", guid), PAGES)
+    oracle = values.ratio(Case(run, "oracle", V4, raw), Case(run, "oracle", V7, raw), PAGES)
+    bars = [
+        (TITLES["mssql"], [Bar(label, values.value(Case(run, "mssql", one, guid), PAGES), modelled=True)
+                           for label, one in (("uuid-v4", V4), ("efcore", "efcore-sequential"))]),
+        (TITLES["oracle"], [Bar(one, values.value(Case(run, "oracle", one, raw), PAGES), modelled=True)
+                            for one in (V4, V7)]),
+    ]  # fmt: skip
+    return Finding(
+        name="modelled",
+        sentence=f"By their page models, random UUIDs need {span(sequential)} times the pages of EF Core's sequential "
+        f"GUIDs on SQL Server, and {span(oracle)} times those of UUIDv7 on Oracle.",
+        holds="two million rows in order, one writer; SQL Server's splits are those that files of real servers show.",
+        fails="no SQL Server and no Oracle has run this: it is a model's answer.",
+        runs=[run],
+        picture=Picture("SQL Server and Oracle, by page model", "leaf pages, two million rows", bars, own_scales=True),
+    )
+
+
+def lag_on_mssql(values: Values) -> Finding:
+    """Lag by SQL Server's page model."""
+    run = "mssql-oracle-lag"
+    guid = "uniqueidentifier"
+    names = ("uuid-v4", "efcore-sequential", "newsequentialid", "rt-comb-sql", "hotguid-sql")
+    ratio = values.ratio(Case(run, "mssql", "efcore-sequential", guid), Case(run, "mssql", "rt-comb-sql", guid), PAGES)
+    bars = [
+        (
+            TITLES["mssql"],
+            [Bar(one, values.value(Case(run, "mssql", one, guid), PAGES), modelled=True) for one in names],
+        )
+    ]
+    return Finding(
+        name="lag-mssql",
+        sentence="On SQL Server the same lag costs "
+        f"{span(ratio)} times the pages of RT.Comb's keys by its page model: a row behind the page's latest one splits "
+        "the page where it goes, and leaves a full page behind.",
+        holds="as in the finding before, in `uniqueidentifier`.",
+        fails="no SQL Server has run this.",
+        runs=[run],
+        picture=Picture("Late processes on SQL Server", "leaf pages, 180,000 rows", bars),
+    )
+
+
+def edge(values: Values) -> Finding:
+    """What many writers on one page cost."""
+    run, names = "one-edge", ("postgresql", "mariadb", "mysql")
+    pages = {
+        name: values.ratio(Case(run, name, CONTROL, writers=8), Case(run, name, CONTROL, writers=1), PAGES)
+        for name in names
+    }
+    time = {
+        (name, writers): values.ratio(
+            Case(run, name, V7, writers=writers), Case(run, name, V4, writers=writers), SECONDS
+        )
+        for name in names
+        for writers in (8, 32)
+    }
+    ends = [part for one in time.values() for part in (one.low, one.high)]
+    bars = [
+        (TITLES[name], [Bar(name_of(one), values.value(Case(run, name, one, writers=count), PAGES), more=f", {count}")
+                        for one in (CONTROL, V7) for count in (1, 8, 32)])
+        for name in names
+    ]  # fmt: skip
+    return Finding(
+        name="edge",
+        sentence=f"Eight writers at once give even a counter {span(pages['postgresql'])} times the pages that one "
+        "writer gives it on PostgreSQL: they overtake each other at the end of the index.",
+        elsewhere=f"Elsewhere: {by_server(without(pages, 'postgresql'))}.",
+        holds="6,400 rows, one a transaction, as fast as the writers can.",
+        fails="whether the common page also costs time is not decided: UUIDv7 took from "
+        f"{number(min(ends), 2)} to {number(max(ends), 2)} times the time of random UUIDs over all intervals, on two "
+        "processors; more processors wait more.",
+        runs=[run],
+        picture=Picture(
+            "Many writers at the end of an index",
+            "leaf pages; the number behind a name is that of writers",
+            bars,
+            own_scales=True,
+        ),
+    )
+
+
+def not_to_care(values: Values) -> Finding:
+    """When the key does not matter."""
+    run, names = "one-edge", ("postgresql", "mariadb", "mysql")
+
+    def ratio(name: str, of: str, to: str) -> Summary:
+        return values.ratio(Case(run, name, of, writers=1), Case(run, name, to, writers=1), SECONDS)
+
+    time = {name: ratio(name, V4, V7) for name in names}
+    bars = [(TITLES[name], [Bar(one, ratio(name, one, CONTROL)) for one in (V4, V7)]) for name in names]
+    return Finding(
+        name="not-to-care",
+        sentence="When not to care: in a small table that gets one row a transaction, random UUIDs take "
+        f"{span(time['postgresql'])} times the time of UUIDv7 on PostgreSQL: no difference that six repetitions show.",
+        elsewhere=f"Elsewhere: {by_server(without(time, 'postgresql'))}.",
+        holds="6,400 rows, one writer, each commit flushed to the disk, which takes most of the time.",
+        fails="where rows come in batches, and where the table outgrows memory.",
+        runs=[run],
+        picture=Picture("When not to care", "insert time, times that of bigint; one row a transaction", bars, places=2),
+    )
+
+
+def updates(values: Values) -> Finding:
+    """What updates do to UUIDv7."""
+    run = "order-lifecycle"
+    ratio = ratios(values, run, V7, V4, PAGES)
+    return Finding(
+        name="updates",
+        sentence="Updates can take UUIDv7's smaller index away: in a table of orders whose indexed status changes "
+        f"twice, it has {span(ratio['postgresql'])} times the pages of random UUIDs on PostgreSQL.",
+        elsewhere=f"It stays smaller elsewhere, where an update leaves the key's index alone: "
+        f"{by_server(without(ratio, 'postgresql'))}.",
+        holds="the status has an index, so that each update gives the key's index an entry too (it is not HOT); they "
+        "come soon after the insert, 100 a transaction; VACUUM runs after each deletion; default fill factors.",
+        fails="if no index has the updated column and the table's pages have room (HOT), the key's index is left alone.",
+        runs=[run],
+        picture=Picture(
+            "90 days of orders, each updated twice", "leaf pages of the key's index at the end",
+            groups(values, run, (V4, V7, CONTROL), PAGES), own_scales=True,
+        ),
+    )  # fmt: skip
+
+
+FINDINGS: Final[Sequence[Callable[[Values], Finding]]] = (
+    random_pages,
+    random_time,
+    log,
+    wide_keys,
+    column,
+    generators,
+    lag,
+    lag_on_mssql,
+    updates,
+    retention,
+    switch,
+    modelled,
+    edge,
+    not_to_care,
+)
+"""In the order of the page."""
+
+
+def findings(values: Values) -> list[Finding]:
+    """All findings for which the machine has made the runs."""
+    return list(_made(values))
+
+
+def _made(values: Values) -> Iterator[Finding]:
+    for finding in FINDINGS:
+        try:
+            yield finding(values)
+        except MissingRun:
+            continue
