@@ -34,6 +34,13 @@ def advise(
     ram: Annotated[str | None, _option(_TABLE, "The server's own page cache; by default 16GB.")] = None,
     checkpoint: Annotated[str | None, _option(_TABLE, "Log between two checkpoints, as the engine counts it.")] = None,
     retention: Annotated[float | None, _option(_TABLE, "Days after which rows are deleted.")] = None,
+    updates_per_row: Annotated[
+        float | None, _option(_TABLE, "How often other columns of a row are updated, soon after it came.")
+    ] = None,
+    hot: Annotated[
+        str | None, _option(_TABLE, "yes or no: whether no index has a column that updates change; by default yes.")
+    ] = None,
+    readers: Annotated[bool | None, _option(_TABLE, "Long transactions read while rows are updated.")] = None,
     secondary: Annotated[int | None, _option(_TABLE, "Indexes beside the key's.")] = None,
     children: Annotated[int | None, _option(_TABLE, "Tables that refer to the key.")] = None,
     existing: Annotated[
@@ -88,7 +95,8 @@ def advise(
     options = {
         "db": db, "rows": rows, "rows_per_second": rows_per_second, "payload": payload, "writers": writers,
         "behind": behind, "restarts_per_day": restarts_per_day, "ram": ram, "checkpoint": checkpoint,
-        "retention": retention, "secondary": secondary, "children": children, "existing": existing, "type": key_type,
+        "retention": retention, "updates_per_row": updates_per_row, "hot": hot, "readers": readers,
+        "secondary": secondary, "children": children, "existing": existing, "type": key_type,
         "made_by": made_by, "sortable": sortable, "unguessable": unguessable, "hides_time": hides_time,
         "hides_machine": hides_machine, "merge": merge, "spread": spread, "layout": layout, "orm": orm,
     }  # fmt: skip

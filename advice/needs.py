@@ -59,6 +59,12 @@ class Needs:
     """Bytes of the server's own page cache."""
     checkpoint: int | None
     retention_days: float | None
+    updates_per_row: float
+    """Of other columns than the key."""
+    hot: bool
+    """Whether no index has a column that they change."""
+    readers: bool
+    """Whether transactions that last long read meanwhile."""
     secondary: int
     """Indexes beside the key's."""
     children: int
@@ -204,7 +210,12 @@ def needs(values: Mapping[str, object]) -> Needs:
             )
     key_type = str(values["type"]).replace("guid", "uuid") or _type_of(existing)
     made_by = str(values["made_by"])
-    for option, value, choices in (("--type", key_type, get_args(KeyType)), ("--made-by", made_by, get_args(MadeBy))):
+    hot = str(values["hot"])
+    for option, value, choices in (
+        ("--type", key_type, get_args(KeyType)),
+        ("--made-by", made_by, get_args(MadeBy)),
+        ("--hot", hot, ("yes", "no")),
+    ):
         if value not in choices:
             raise unknown_name(option, value, choices)
     names = (name.strip() for name in str(values["layout"]).split(","))
@@ -221,6 +232,9 @@ def needs(values: Mapping[str, object]) -> Needs:
         ram=bytes_of(str(values["ram"]), "--ram"),
         checkpoint=bytes_of(str(values["checkpoint"]), "--checkpoint") if values["checkpoint"] else None,
         retention_days=retention,
+        updates_per_row=_number(values, "updates_per_row", 0.0, 1e6),
+        hot=hot == "yes",
+        readers=bool(values["readers"]),
         secondary=int(_number(values, "secondary", 0, 64)),
         children=int(_number(values, "children", 0, 64)),
         type=key_type,  # type: ignore[arg-type]  # checked above
@@ -264,6 +278,9 @@ USUAL: Final[Mapping[str, Any]] = {
     "ram": "16GB",
     "checkpoint": "",
     "retention": 0.0,
+    "updates_per_row": 0.0,
+    "hot": "yes",
+    "readers": False,
     "secondary": 0,
     "children": 0,
     "type": "",

@@ -13,6 +13,7 @@ from keybench.advice.how_to import statements
 from keybench.advice.how_to.existing import Option
 from keybench.advice.index_forecast import IndexForecast
 from keybench.advice.ranking import Choice
+from keybench.advice.updates import what_updates_do
 from keybench.databases.contract.statements import Statement
 from keybench.model.names import CONTROL
 from keybench.model.sizes import spelled
@@ -88,7 +89,7 @@ def screen(answer: Answer) -> Screen:
         second = sentences.runner_up(answer)
     return Screen(
         do=sentences.headline(answer),
-        why=sentences.reason(answer),
+        why=" ".join(filter(None, (sentences.reason(answer), what_updates_do(answer)))),
         rows=rows,
         chosen=chosen,
         code=code,

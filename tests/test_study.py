@@ -7,9 +7,13 @@ import zipfile
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from keybench.advice.updates import MEASURED
+from keybench.databases.registry import engine
+from keybench.model.table import Table
 from scripts.study import page
 from scripts.study.__main__ import ROOT, StudyRun, differences, make, page_counts, study_runs
 from scripts.study.finding import Finding
@@ -97,7 +101,10 @@ NUMBERS = {
         for one in SERVERS
     ],
     "lag-mssql": lambda: [times("efcore-sequential", "rt-comb-sql", run="mssql-oracle-lag", **GUID)],
-    "updates": lambda: [times(V7, V4, run="order-lifecycle", database=one) for one in SERVERS],
+    "updates": lambda: [
+        *(times(V7, V4, run=run, database="postgresql") for run in ("updates-single", "updates-batches")),
+        *(times(V7, V4, run="order-lifecycle", database=one) for one in SERVERS),
+    ],
     "retention": lambda: [times(V4, V7, run="retention", database=one) for one in SERVERS],
     "switch": lambda: [times(V7, V4, run="switch-then-rebuild", database=one) for one in SERVERS],
     "modelled": lambda: [
@@ -139,3 +146,15 @@ def test_the_pages_of_the_site_are_small() -> None:
     assert (page.SITE / "index.html").stat().st_size <= 300_000
     for path in page.SITE.glob("runs/*/index.html"):
         assert path.stat().st_size <= 1_500_000, path
+
+
+def test_what_advise_says_of_updates_was_measured() -> None:
+    runs = {"updates-single": 200_000, "updates-batches": 200_000, "order-lifecycle": 20_000}
+    model = engine("postgresql").page_model(Table("t", engine("postgresql").column("uuid"), payload=100))
+    for ascends, layout in ((True, V7), (False, V4)):
+        times = []
+        for run, rows in runs.items():
+            order = np.arange(rows) if ascends else np.random.default_rng(1).permutation(rows)
+            pages = median(run, "leaf_pages", database="postgresql", layout=layout).median()
+            times.append(round(pages / model.insert(order).leaf_pages, 1))
+        assert (min(times), max(times)) == MEASURED[ascends]

@@ -67,6 +67,8 @@ class Engine(ABC):
     """Whether its statements create tables with a `KeyedTable.public_id`."""
     rebuilds: bool = False
     """Whether its admins can `rebuild`."""
+    updates_add_entries: bool = False
+    """Whether an update of a row may add an entry to each of its indexes, for its new version."""
     updates: bool = False
     """Whether its sessions can `update` and read the `first` rows, and its tables have a `Table.status`."""
     fills: range = range(10, 101)

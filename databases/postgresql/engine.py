@@ -71,6 +71,7 @@ ENGINE = PostgreSQL(
     isolations=("read-committed", "repeatable-read", "serializable"),
     rebuilds=True,
     updates=True,
+    updates_add_entries=True,
     default_fill=90,
     settable=settings.SETTABLE,
     absent={Metric.SPLIT_COUNTER: "PostgreSQL counts no page splits: keybench reads them, by kind, from its log."},
