@@ -83,3 +83,18 @@ def test_a_vacuum_that_shortens_the_table_lets_the_next_one_free_pages(bench: Be
         it.clean()
         it.clean()
         it.insert(it.arriving[ROWS:])
+
+
+@pytest.mark.parametrize("stream", [random, increasing])
+def test_vacuum_behind_an_old_snapshot_cleans_nothing(bench: Bench, address: Address, stream) -> None:
+    with both(bench, ENGINE.column("uuid"), stream(ROWS)) as it, closing(ENGINE.admin(address)) as reader:
+        it.insert(it.arriving[: ROWS // 2])
+        reader.rows("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        reader.rows("SELECT 1")  # takes the snapshot
+        it.delete(it.present[: ROWS // 5])
+        bench.admin.settle(it.table)
+        it.compare()  # the model has not cleaned
+        it.insert(it.arriving[ROWS // 2 : ROWS * 3 // 4])
+        reader.rows("COMMIT")
+        it.clean()
+        it.insert(it.arriving[ROWS * 3 // 4 :])
