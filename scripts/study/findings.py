@@ -19,7 +19,7 @@ TITLES: Final = {
     "oracle": "Oracle (modelled)",
 }
 SERVERS: Final = tuple(TITLES)[:4]
-MODELLED: Final = ("mssql", "oracle")
+GUID: Final = "uniqueidentifier"
 V4, V7 = "uuid-v4", "uuid-v7"
 PAGES, SECONDS = Metric.LEAF_PAGES, Metric.INSERT_SECONDS
 TWO_MILLION: Final = "two-million"
@@ -61,17 +61,17 @@ def ratios(
     return {name: values.ratio(Case(run, name, of), Case(run, name, to), metric) for name in servers}
 
 
+def bar(values: Values, case: Case, metric: Metric = PAGES, more: str = "") -> Bar:
+    """A bar of a picture; it knows whether it is modelled."""
+    label = {"efcore-sequential": "efcore"}.get(case.layout, name_of(case.layout))
+    return Bar(label, values.value(case, metric), values.is_modelled(case), more)
+
+
 def groups(
-    values: Values, run: str, layouts: Sequence[str], metric: Metric, servers: Sequence[str] = SERVERS
+    values: Values, run: str, layouts: Sequence[str], metric: Metric, servers: Sequence[str] = SERVERS, column: str = ""
 ) -> list[tuple[str, list[Bar]]]:
     """A picture's bars: the metric of each layout, by database."""
-    return [
-        (
-            TITLES[name],
-            [Bar(name_of(one), values.value(Case(run, name, one), metric), name in MODELLED) for one in layouts],
-        )
-        for name in servers
-    ]
+    return [(TITLES[name], [bar(values, Case(run, name, one, column), metric) for one in layouts]) for name in servers]
 
 
 def over(
@@ -79,7 +79,13 @@ def over(
 ) -> list[tuple[str, list[Bar]]]:
     """A picture's bars: the ratio of each layout to one, by database."""
     every = {one: ratios(values, run, one, to, metric, servers) for one in layouts}
-    return [(TITLES[name], [Bar(name_of(one), every[one][name]) for one in layouts]) for name in servers]
+    return [
+        (
+            TITLES[name],
+            [Bar(name_of(one), every[one][name], values.is_modelled(Case(run, name, to))) for one in layouts],
+        )
+        for name in servers
+    ]
 
 
 def random_pages(values: Values) -> Finding:
@@ -162,37 +168,24 @@ def wide_keys(values: Values) -> Finding:
 
 def column(values: Values) -> Finding:
     """A key is good or bad in a column."""
-    run, others = "mssql-oracle", "two-million-others"
-    guid = "uniqueidentifier"
-    mssql = [
-        Bar(name, values.value(Case(run, "mssql", layout, guid), PAGES), modelled=True)
-        for name, layout in (("uuid-v4", V4), ("uuid-v7", V7), ("efcore", "efcore-sequential"))
-    ]
-    ratio = values.ratio(Case(run, "mssql", V7, guid), Case(run, "mssql", V4, guid), PAGES)
-    servers = ("postgresql", "mysql")
+    run, others, servers = "mssql-oracle", "two-million-others", ("postgresql", "mysql")
+    layouts = (V4, V7, "efcore-sequential")
+    ratio = values.ratio(Case(run, "mssql", V7, GUID), Case(run, "mssql", V4, GUID), PAGES)
     back = ratios(values, others, "efcore-sequential", V4, PAGES, servers)
-    live = [
-        (TITLES[name], [Bar(label, values.value(Case(others, name, layout), PAGES))
-                        for label, layout in (("uuid-v4", V4), ("uuid-v7", V7), ("efcore", "efcore-sequential"))])
-        for name in servers
-    ]  # fmt: skip
+    bars = [*groups(values, run, layouts, PAGES, ("mssql",), GUID), *groups(values, others, layouts, PAGES, servers)]
     return Finding(
         name="column",
         sentence="An order exists only in a column that sorts by it: in SQL Server's `uniqueidentifier`, UUIDv7 needs "
-        f"{span(ratio)} times the pages of random UUIDs, so it is one.",
-        elsewhere="The same is true of EF Core's sequential GUIDs, made for SQL Server, elsewhere: times the pages of "
-        f"random UUIDs, {by_server(back)}.",
-        holds="two million rows, one writer. `uniqueidentifier` sorts by the last six bytes first, where UUIDv7 is "
-        "random; SQL Server's pages are those of its page model.",
+        f"{span(ratio)} times the pages of random UUIDs, because to this type it is random.",
+        elsewhere="The reverse is true of EF Core's sequential GUIDs, made for SQL Server. Times the pages of random UUIDs: "
+        f"{by_server(back)}.",
+        holds="two million rows, one writer, by page models; those of PostgreSQL and MySQL are equal to live servers "
+        "wherever they were compared. `uniqueidentifier` sorts by the last six bytes first, where UUIDv7 is random.",
         fails="in `binary(16)` UUIDv7 ascends on SQL Server too. MariaDB's `uuid` column sorts both kinds well.",
         runs=[run, others],
-        picture=Picture("The same keys, other columns", "leaf pages, two million rows",
-                        [(TITLES["mssql"], mssql), *live], own_scales=True),
-        published=[
-            Published("confirms", "“Sequential” GUIDs of another order than the server's fragment as random ones do.",
-                      _FRAGMENTATION),
-        ],
-    )  # fmt: skip
+        picture=Picture("The same keys, other columns", "leaf pages, two million rows", bars, own_scales=True),
+        published=[Published("confirms", "GUIDs of another order fragment as random ones do.", _FRAGMENTATION)],
+    )
 
 
 def generators(values: Values) -> Finding:
@@ -229,10 +222,7 @@ def lag(values: Values) -> Finding:
     behind, deep = (values.value(late, metric) for metric in (Metric.LAG_SECONDS_P50, Metric.DEEP_INSERTS))
     combs = Case(LAG, "postgresql", "rt-comb-sql", _IN_ORDER)
     hotguid = values.ratio(Case(LAG, "postgresql", "hotguid", _IN_ORDER), combs, PAGES)
-    bars = [
-        (TITLES[name], [Bar(one, values.value(Case(LAG, name, one, _IN_ORDER), PAGES)) for one in _LAGGING])
-        for name in SERVERS
-    ]
+    bars = groups(values, LAG, _LAGGING, PAGES, column=_IN_ORDER)
     return Finding(
         name="lag",
         sentence="Processes that fall behind cost pages on PostgreSQL alone: with three of four idle for an hour, EF "
@@ -289,16 +279,13 @@ def switch(values: Values) -> Finding:
 
 def modelled(values: Values) -> Finding:
     """SQL Server and Oracle."""
-    run = "mssql-oracle"
-    guid, raw = "uniqueidentifier", "raw16"
-    sequential = values.ratio(Case(run, "mssql", V4, guid), Case(run, "mssql", "efcore-sequential", guid), PAGES)
+    run, raw = "mssql-oracle", "raw16"
+    sequential = values.ratio(Case(run, "mssql", V4, GUID), Case(run, "mssql", "efcore-sequential", GUID), PAGES)
     oracle = values.ratio(Case(run, "oracle", V4, raw), Case(run, "oracle", V7, raw), PAGES)
     bars = [
-        (TITLES["mssql"], [Bar(label, values.value(Case(run, "mssql", one, guid), PAGES), modelled=True)
-                           for label, one in (("uuid-v4", V4), ("efcore", "efcore-sequential"))]),
-        (TITLES["oracle"], [Bar(one, values.value(Case(run, "oracle", one, raw), PAGES), modelled=True)
-                            for one in (V4, V7)]),
-    ]  # fmt: skip
+        *groups(values, run, (V4, "efcore-sequential"), PAGES, ("mssql",), GUID),
+        *groups(values, run, (V4, V7), PAGES, ("oracle",), raw),
+    ]
     return Finding(
         name="modelled",
         sentence=f"By their page models, random UUIDs need {span(sequential)} times the pages of EF Core's sequential "
@@ -313,21 +300,14 @@ def modelled(values: Values) -> Finding:
 def lag_on_mssql(values: Values) -> Finding:
     """Lag by SQL Server's page model."""
     run = "mssql-oracle-lag"
-    guid = "uniqueidentifier"
-    names = ("uuid-v4", "efcore-sequential", "newsequentialid", "rt-comb-sql", "hotguid-sql")
-    ratio = values.ratio(Case(run, "mssql", "efcore-sequential", guid), Case(run, "mssql", "rt-comb-sql", guid), PAGES)
-    bars = [
-        (
-            TITLES["mssql"],
-            [Bar(one, values.value(Case(run, "mssql", one, guid), PAGES), modelled=True) for one in names],
-        )
-    ]
+    names = (V4, "efcore-sequential", "newsequentialid", "rt-comb-sql", "hotguid-sql")
+    ratio = values.ratio(Case(run, "mssql", "efcore-sequential", GUID), Case(run, "mssql", "rt-comb-sql", GUID), PAGES)
+    bars = groups(values, run, names, PAGES, ("mssql",), GUID)
     return Finding(
         name="lag-mssql",
-        sentence="On SQL Server the same lag costs "
-        f"{span(ratio)} times the pages of RT.Comb's keys by its page model: a row behind the page's latest one splits "
-        "the page where it goes, and leaves a full page behind.",
-        holds="as in the finding before, in `uniqueidentifier`.",
+        sentence=f"On SQL Server the same lag costs {span(ratio)} times the pages of RT.Comb's keys, by its page model.",
+        holds="as in the finding before, in `uniqueidentifier`. A row behind the page's latest one splits the page where "
+        "it goes, so that a late process leaves full pages; what costs is disorder at the end.",
         fails="no SQL Server has run this.",
         runs=[run],
         picture=Picture("Late processes on SQL Server", "leaf pages, 180,000 rows", bars),
@@ -350,7 +330,7 @@ def edge(values: Values) -> Finding:
     }
     ends = [part for one in time.values() for part in (one.low, one.high)]
     bars = [
-        (TITLES[name], [Bar(name_of(one), values.value(Case(run, name, one, writers=count), PAGES), more=f", {count}")
+        (TITLES[name], [bar(values, Case(run, name, one, writers=count), more=f", {count}")
                         for one in (CONTROL, V7) for count in (1, 8, 32)])
         for name in names
     ]  # fmt: skip

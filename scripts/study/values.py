@@ -7,6 +7,7 @@ from pathlib import Path
 
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
+from keybench.model.names import COMPUTED
 from keybench.model.subject import KEY, Subject
 from keybench.results.analysis.arms import Arm, arms_of
 from keybench.results.analysis.ratios import ByBlock, Summary, summarise, summarise_ratio
@@ -77,6 +78,10 @@ class Values:
         summary = summarise(self.by_block(case, metric, subject).values())
         assert summary
         return summary
+
+    def is_modelled(self, case: Case) -> bool:
+        """Whether no server ran it."""
+        return self.arm(case).server in COMPUTED
 
     def ratio(self, case: Case, to: Case, metric: Metric) -> Summary:
         """The ratio of two cases in the same block, with its 95 % interval where there are six blocks."""
