@@ -80,6 +80,17 @@ GUID = {"database": "mssql", "column": "uniqueidentifier"}
 NUMBERS = {
     "random-pages": lambda: [times(V4, V7, run="two-million", database=one) for one in SERVERS],
     "random-time": lambda: [times(V4, V7, run="two-million", metric="insert_seconds", database=one) for one in SERVERS],
+    "beyond-memory": lambda: [
+        *(
+            times(V4, V7, run="beyond-memory", metric="insert_seconds", database=one)
+            for one in ("mariadb", "postgresql")
+        ),
+        *(
+            f"{median('beyond-memory', 'pages_read', layout=layout, database=one).median() / rows:.2f}"
+            for one, rows in (("mariadb", 3_700_000), ("postgresql", 17_300_000))
+            for layout in (V4, V7)
+        ),
+    ],
     "log": lambda: [times(V4, V7, run="two-million", metric="log_bytes", database=one) for one in SERVERS],
     "bigint": lambda: [
         times(V7, INT, run="two-million", metric=metric, database=one)

@@ -79,6 +79,13 @@ class Values:
         assert summary
         return summary
 
+    def per_row(self, case: Case, metric: Metric) -> Summary:
+        """The metric's median over blocks, divided by the rows."""
+        rows = self.arm(case).trials[0].rows
+        summary = summarise([value / rows for value in self.by_block(case, metric).values()])
+        assert summary
+        return summary
+
     def is_modelled(self, case: Case) -> bool:
         """Whether no server ran it."""
         return self.arm(case).server in COMPUTED
