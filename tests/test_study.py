@@ -36,7 +36,6 @@ def test_a_second_study_has_the_published_page_counts(tmp_path: Path, capfd: pyt
     assert make(small, ["--rows", "2000"], tmp_path / "first", tmp_path / "published") == 0
     assert make(small, ["--rows", "2000"], tmp_path / "second", tmp_path / "published") == 0
     assert "small: all page counts are equal to the published ones" in capfd.readouterr().out
-    assert make(small, ["--rows", "4000"], tmp_path / "third", tmp_path / "published") == 1
     published = page_counts(tmp_path / "published" / "small.zip")
     assert len(published) == 2  # the control and uuid-v7
     wrong = {place: {count + 1 for count in counts} for place, counts in published.items()}

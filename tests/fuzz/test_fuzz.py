@@ -11,8 +11,8 @@ from tests.fuzz.cases import KINDS, case
 from tests.fuzz.harness import Case, run
 from tests.fuzz.samples import RESULTS, Samples, samples
 
-SHORT = {"scenarios": 5, "urls": 30, "options": 30, "config": 30, "results": 10, "baselines": 25}
-SHORT |= {"bundles": 12, "advice": 10, "names": 15, "outputs": 15, "streams": 5}
+SHORT = {"scenarios": 5, "urls": 15, "options": 15, "config": 15, "results": 5, "baselines": 12}
+SHORT |= {"bundles": 6, "advice": 5, "names": 8, "outputs": 8, "streams": 5}
 LONG = {
     "scenarios": 25_000,
     "urls": 20_000,

@@ -15,6 +15,7 @@ from keybench.pagemodels.contract import predict
 from keybench.pagemodels.page_stats import readings
 from tests.databases import loading
 from tests.databases.loading import measured
+from tests.parameters import first
 
 EXACT = (*loading.EXACT, Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 
@@ -58,15 +59,18 @@ def test_indexes_of_other_columns_are_those_of_the_model(embedded: Address, name
 
 @pytest.mark.parametrize(
     ("name", "children", "stream"),
-    [
-        ("uuid", 5, "random"),
-        ("uuid", 20, "4 lagging by 0.5 %"),
-        ("uuid", 100, "random"),
-        ("bigint", 2, "descending"),
-        ("bigint", 7, "random"),
-        ("char36", 13, "random"),
-        ("text", 3, "increasing"),
-    ],
+    first(
+        3,
+        [
+            ("uuid", 20, "4 lagging by 0.5 %"),
+            ("bigint", 2, "descending"),
+            ("text", 3, "increasing"),
+            ("uuid", 5, "random"),
+            ("uuid", 100, "random"),
+            ("bigint", 7, "random"),
+            ("char36", 13, "random"),
+        ],
+    ),
 )
 def test_a_foreign_keys_index_merges_entries_as_in_the_model(
     admin: PostgresAdmin, name: str, children: int, stream: str

@@ -11,6 +11,7 @@ from keybench.databases.contract_suite.bench import Bench
 from keybench.databases.contract_suite.keys import increasing, random, taken_by
 from keybench.databases.contract_suite.past import both
 from keybench.databases.postgresql.engine import ENGINE
+from tests.parameters import first
 
 ROWS = 9000
 
@@ -23,14 +24,17 @@ def bench(address: Address) -> Iterator[Bench]:
 
 @pytest.mark.parametrize(
     ("column", "stream", "seed"),
-    [
-        ("uuid", random, 1),
-        ("uuid", increasing, 2),
-        ("bigint", random, 3),
-        ("char36", random, 4),
-        ("bytea", random, 5),
-        ("text", increasing, 6),
-    ],
+    first(
+        3,
+        [
+            ("uuid", random, 1),
+            ("uuid", increasing, 2),
+            ("text", increasing, 6),
+            ("bigint", random, 3),
+            ("char36", random, 4),
+            ("bytea", random, 5),
+        ],
+    ),
 )
 def test_any_history_with_updates_is_that_of_the_model(bench: Bench, column: str, stream, seed: int) -> None:
     draw = np.random.default_rng(seed)

@@ -156,7 +156,7 @@ def test_a_full_page_also_drops_entries_of_dead_rows_beside_the_new_row() -> Non
     assert state.stats().page_rows.tolist() == [290]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     st.sampled_from(list(SIZES)),
     st.integers(2, 60),
