@@ -168,3 +168,14 @@ def test_what_advise_says_of_updates_was_measured() -> None:
             pages = median(run, "leaf_pages", database="postgresql", layout=layout).median()
             times.append(round(pages / model.insert(order).leaf_pages, 1))
         assert (min(times), max(times)) == MEASURED[ascends]
+
+
+def test_a_second_machine_says_the_same_sentence() -> None:
+    alone, both = (page.document(VALUES, others) for others in ({}, {"other": VALUES}))
+    added = set(both.splitlines()) - set(alone.splitlines())
+    assert added == {f"- On other: {one.sentence}" for one in findings(VALUES)}
+
+
+def test_a_finding_whose_run_is_missing_is_left_out() -> None:
+    fewer = Values({name: bundle for name, bundle in VALUES.bundles.items() if name != "azure-lag"})
+    assert [one.name for one in findings(VALUES) if one not in findings(fewer)] == ["lag"]

@@ -152,3 +152,13 @@ def test_the_filters_state_is_in_the_address(fake_run, tmp_path) -> None:
         assert (facts["rows"], facts["seen"], facts["output"]) == ([2], 1, "1 figure")  # the layout and the control
         assert facts["address"] == "#database=sqlite&layout=uuid-v4&metric=density"
         assert facts["width"] <= width
+
+
+def test_another_first_page_has_that_of_the_figures_beside_it(fake_run, tmp_path) -> None:
+    fake_run(layouts=FEW, run_id="aaaaaaaaaa", blocks=1)
+    runs = published(["aaaa"], str(tmp_path / "results.sqlite"), small=True)
+    plain = write_site(runs, tmp_path / "plain")
+    first = write_site(runs, tmp_path / "site", "<p>another</p>")
+    assert first.read_text(encoding="utf-8") == "<p>another</p>"
+    figures = first.with_name("figures.html").read_text(encoding="utf-8")
+    assert figures.partition("<footer>")[0] == plain.read_text(encoding="utf-8").partition("<footer>")[0]
