@@ -103,8 +103,8 @@ def random_pages(values: Values) -> Finding:
         sentence=f"Random UUIDs need {span(ratio['postgresql'])} times as many index pages as UUIDv7 on PostgreSQL, "
         "because each full page splits into two half-full ones.",
         elsewhere=f"Elsewhere: {by_server(without(ratio, 'postgresql'))}. MariaDB and MySQL keep whole rows on them. "
-        f"Pages of random UUIDs are {full('postgresql', V4)} % full on PostgreSQL and {full('mariadb', V4)} % on MariaDB, "
-        f"those of UUIDv7 {full('postgresql', V7)} and {full('mariadb', V7)} %.",
+        f"Pages of random UUIDs are {full('postgresql', V4)} % full on PostgreSQL and {full('mariadb', V4)} % on "
+        f"MariaDB, those of UUIDv7 {full('postgresql', V7)} and {full('mariadb', V7)} %.",
         holds="two million rows of a key and 100 characters that come in order, from one writer, 1,000 a transaction; "
         "nothing is deleted or updated.",
         fails="SQLite spreads the rows of a full page over its neighbours, so that both kinds fill pages alike. A "
