@@ -64,7 +64,8 @@ def median(run: str, metric: str, **where: object) -> pd.Series:
 
 def ratio(run: str, metric: str, of: dict[str, object], to: dict[str, object], **both: object) -> str:
     """The median of a ratio in the same block, as the page writes it."""
-    return f"{(median(run, metric, **of, **both) / median(run, metric, **to, **both)).median():.2f}"
+    logs = np.log(median(run, metric, **of, **both) / median(run, metric, **to, **both))
+    return f"{np.exp(logs.median()):.2f}"
 
 
 def times(of: str, to: str, *, run: str, metric: str = "leaf_pages", **both: object) -> str:
@@ -103,16 +104,30 @@ NUMBERS = {
         *(times("efcore-sequential", V4, run="two-million-others", database=one) for one in ("postgresql", "mysql")),
     ],
     "generators": lambda: [
-        max(
-            times(one, V7, run="two-million-others", database="mariadb")
-            for one in ("ulid", "newsequentialid", "hotguid", "morris", "rt-comb-sql")
-        )
+        *(
+            times(one, "efcore-sequential", run="mssql-oracle", **GUID)
+            for one in ("morris", "newsequentialid", "rt-comb-sql")
+        ),
+        *(
+            times(one, V7, run="two-million-others", database=name)
+            for one in ("ulid", "hotguid")
+            for name in SERVERS[:3]
+        ),
+    ],
+    "milliseconds": lambda: [
+        times(V7, INT, run=run, database=one)
+        for run in ("beyond-memory", "two-million")
+        for one in ("mariadb", "postgresql")
     ],
     "lag": lambda: [
         times("efcore-sequential", "rt-comb-sql", run="azure-lag", column="binary16-mssql", database=one)
         for one in SERVERS
     ],
-    "lag-mssql": lambda: [times("efcore-sequential", "rt-comb-sql", run="mssql-oracle-lag", **GUID)],
+    "lag-mssql": lambda: [
+        times("efcore-sequential", "rt-comb-sql", run="mssql-oracle-lag", **GUID),
+        times("hotguid-sql", "rt-comb-sql", run="mssql-oracle-lag", **GUID),
+        times("efcore-sequential", "rt-comb-sql", run="mssql-oracle-lag", database="oracle", column="binary16-mssql"),
+    ],
     "updates": lambda: [
         *(times(V7, V4, run=run, database="postgresql") for run in ("updates-single", "updates-batches")),
         *(times(V7, V4, run="order-lifecycle", database=one) for one in SERVERS),

@@ -5,6 +5,7 @@ from typing import Final
 
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
+from keybench.model.subject import MODEL
 from keybench.results.analysis.ratios import Summary
 from keybench.results.wording import listed, number
 from scripts.study.finding import Bar, Finding, Picture, Published
@@ -145,7 +146,11 @@ def beyond_memory(values: Values) -> Finding:
     run, names = "beyond-memory", ("mariadb", "postgresql")
     time = ratios(values, run, V4, V7, SECONDS, names)
     reads = {(name, one): values.per_row(Case(run, name, one), Metric.PAGES_READ) for name in names for one in (V4, V7)}
-    said = [f"{TITLES[name]} {span(reads[name, V4])} and {span(reads[name, V7])}" for name in names]
+    model = {name: values.per_row(Case(run, name, V4), Metric.PAGES_READ, MODEL) for name in names}
+    said = [
+        f"{TITLES[name]} {span(reads[name, V4])} (its page model {span(model[name])}) and {span(reads[name, V7])}"
+        for name in names
+    ]
     return Finding(
         name="beyond-memory",
         sentence="Beyond memory, random UUIDs cost most: with an index eight times as large as the page cache, they "
@@ -222,7 +227,7 @@ def column(values: Values) -> Finding:
         f"random UUIDs: {by_server(back)}.",
         holds="two million rows, one writer, by page models; those of PostgreSQL and MySQL are equal to live servers "
         "wherever they were compared. `uniqueidentifier` sorts by the last six bytes first, where UUIDv7 is random.",
-        fails="in `binary(16)` UUIDv7 ascends on SQL Server too. MariaDB's `uuid` column sorts both kinds well.",
+        fails="in `binary(16)` UUIDv7 ascends on SQL Server too.",
         runs=[run, others],
         picture=Picture("The same keys, other columns", "leaf pages, two million rows", bars, own_scales=True),
         published=[Published("confirms", "GUIDs of another order fragment as random ones do.", _FRAGMENTATION)],
@@ -231,20 +236,56 @@ def column(values: Values) -> Finding:
 
 def generators(values: Values) -> Finding:
     """Which generator makes keys in order does not matter."""
-    run = "two-million-others"
-    layouts = ("uuid-v7", "ulid", "newsequentialid", "hotguid", "morris", "rt-comb-sql")
-    ratio = {one: values.ratio(Case(run, "mariadb", one), Case(run, "mariadb", V7), PAGES) for one in layouts[1:]}
-    far = max(ratio.values(), key=lambda one: one.median)
+    run, others = "mssql-oracle", "two-million-others"
+    for_mssql = ("efcore-sequential", "morris", "newsequentialid", "rt-comb-sql")
+    other = {name: values.ratio(Case(others, name, "ulid"), Case(others, name, V7), PAGES) for name in SERVERS[:3]}
+    widest = max(
+        (
+            values.ratio(Case(run, "mssql", one, GUID), Case(run, "mssql", for_mssql[0], GUID), PAGES)
+            for one in for_mssql
+        ),
+        key=lambda one: one.median,
+    )
+    bars = [
+        *groups(values, run, (V4, *for_mssql), PAGES, ("mssql",), GUID),
+        *groups(values, others, (V4, V7, "ulid", "hotguid"), PAGES, ("postgresql", "mariadb")),
+    ]
     return Finding(
         name="generators",
-        sentence="Which generator puts keys in order hardly matters: on MariaDB ULID, RT.Comb, NEWSEQUENTIALID, "
-        f"HotGuid and Morris' keys need at most {number(far.median, 2)} times the pages of UUIDv7.",
-        holds="two million rows from one process, each kind in the column in which it ascends.",
-        fails="with several processes: see the findings on lag.",
-        runs=[run],
-        picture=Picture("Six generators of keys in order", "leaf pages, times those of UUIDv7",
-                        over(values, run, (V4, *layouts), V7, PAGES, ("mariadb", "mysql")), places=2),
-    )  # fmt: skip
+        sentence="Which generator puts keys in order does not matter while one process makes them: in SQL "
+        "Server's `uniqueidentifier` NEWSEQUENTIALID, RT.Comb and Morris' keys need at most "
+        f"{span(widest)} times the pages of EF Core's.",
+        elsewhere=f"ULID over UUIDv7: {by_server(other)}; HotGuid the same.",
+        holds="two million rows, one a millisecond, each kind in the column in which it ascends; by page models.",
+        fails="with several processes, or ten keys a millisecond: see the findings on these.",
+        runs=[run, others],
+        picture=Picture("Generators of keys in order", "leaf pages, two million rows", bars, own_scales=True),
+    )
+
+
+def milliseconds(values: Values) -> Finding:
+    """What keys of one millisecond cost."""
+    fast, names = "beyond-memory", ("mariadb", "postgresql")
+    ten = ratios(values, fast, V7, CONTROL, PAGES, names)
+    one = ratios(values, TWO_MILLION, V7, CONTROL, PAGES, names)
+    runs, density = {TWO_MILLION: "one", fast: "ten"}, Metric.LEAF_DENSITY
+    bars = [
+        (f"{TITLES[name]}, {rate} a millisecond", groups(values, run, (V7, CONTROL), density, (name,))[0][1])
+        for name in names
+        for run, rate in runs.items()
+    ]
+    return Finding(
+        name="milliseconds",
+        sentence=f"Ten UUIDv7 a millisecond cost MariaDB what random UUIDs cost: {span(ten['mariadb'])} times the "
+        f"pages of bigint, where one a millisecond needs {span(one['mariadb'])} times.",
+        elsewhere=f"PostgreSQL does not mind: {span(ten['postgresql'])} and {span(one['postgresql'])} times.",
+        holds="UUIDv7 of a millisecond and random bits, 10,000 rows a second from one writer. Keys of the same "
+        "millisecond are in no order, and InnoDB splits the last page in half where a key is not the highest.",
+        fails="where UUIDv7 has a counter or finer time behind the millisecond (RFC 9562, section 6.2), as "
+        "PostgreSQL's own function has.",
+        runs=[fast, TWO_MILLION],
+        picture=Picture("Several UUIDv7 in a millisecond", "% of a leaf page that is full", bars),
+    )
 
 
 LAG: Final = "azure-lag"
@@ -266,15 +307,15 @@ def lag(values: Values) -> Finding:
     bars = groups(values, LAG, _LAGGING, PAGES, column=_IN_ORDER)
     return Finding(
         name="lag",
-        sentence="Processes that fall behind cost pages on PostgreSQL alone: with three of four idle for an hour, EF "
-        f"Core's keys need {span(each['postgresql'])} times the pages of RT.Comb's.",
+        sentence="Processes that fall behind cost pages on PostgreSQL, and not on MariaDB, MySQL or SQLite: with three "
+        f"of four idle for an hour, EF Core's keys need {span(each['postgresql'])} times the pages of RT.Comb's.",
         elsewhere=f"Elsewhere: {by_server(without(each, 'postgresql'))}. There the late keys fill pages of their own, "
         "while keys that overtake each other at the end split the last page.",
         holds="180,000 rows, one a transaction, in SQL Server's order of keys. EF Core reads the clock once "
         f"and then counts: {number(deep.median, 0)} % of its keys go far behind the end, and half of the late ones are "
         f"{number(behind.median / 60, 0)} minutes or more behind.",
-        fails="one process alone does not fall behind. HotGuid's keys have a place for each process, which "
-        f"costs {span(hotguid)} times the pages of RT.Comb's on PostgreSQL. NEWSEQUENTIALID is of one server here.",
+        fails="one process alone does not fall behind. HotGuid's keys do not ascend in that order, and need "
+        f"{span(hotguid)} times the pages of RT.Comb's on PostgreSQL. NEWSEQUENTIALID is of one server here.",
         runs=[LAG],
         picture=Picture("Four processes, three of them late", "leaf pages, 180,000 rows", bars, own_scales=True),
         published=[Published("confirms", "Where several processes run, keys are not inserted in order.", _EFCORE)],
@@ -347,13 +388,19 @@ def lag_on_mssql(values: Values) -> Finding:
     run = "mssql-oracle-lag"
     names = (V4, "efcore-sequential", "newsequentialid", "rt-comb-sql", "hotguid-sql")
     ratio = values.ratio(Case(run, "mssql", "efcore-sequential", GUID), Case(run, "mssql", "rt-comb-sql", GUID), PAGES)
+    combs = Case(run, "mssql", "rt-comb-sql", GUID)
+    hotguid = values.ratio(Case(run, "mssql", "hotguid-sql", GUID), combs, PAGES)
+    late, early = (Case(run, "oracle", one, _IN_ORDER) for one in ("efcore-sequential", "rt-comb-sql"))
+    oracle = values.ratio(late, early, PAGES)
     bars = groups(values, run, names, PAGES, ("mssql",), GUID)
     return Finding(
         name="lag-mssql",
-        sentence=f"On SQL Server the same lag costs {span(ratio)} times the pages of RT.Comb's keys, by its page "
-        "model.",
+        sentence=f"On SQL Server the same lag costs nothing, by its page model: EF Core's keys need {span(ratio)} "
+        "times the pages of RT.Comb's.",
+        elsewhere=f"HotGuid's form for SQL Server goes to the end, too, but in disorder: {span(hotguid)} times. On "
+        f"Oracle, in SQL Server's order, EF Core's keys need {span(oracle)} times, by its page model.",
         holds="as in the finding before, in `uniqueidentifier`. A row behind the page's latest one splits the page "
-        "where it goes, so that a late process leaves full pages; what costs is disorder at the end.",
+        "where it goes, so that a late process leaves full pages.",
         fails="no SQL Server has run this.",
         runs=[run],
         picture=Picture("Late processes on SQL Server", "leaf pages, 180,000 rows", bars),
@@ -455,6 +502,7 @@ FINDINGS: Final[Sequence[Callable[[Values], Finding]]] = (
     wide_keys,
     column,
     generators,
+    milliseconds,
     lag,
     lag_on_mssql,
     updates,

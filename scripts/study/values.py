@@ -79,10 +79,10 @@ class Values:
         assert summary
         return summary
 
-    def per_row(self, case: Case, metric: Metric) -> Summary:
+    def per_row(self, case: Case, metric: Metric, subject: Subject = KEY) -> Summary:
         """The metric's median over blocks, divided by the rows."""
         rows = self.arm(case).trials[0].rows
-        summary = summarise([value / rows for value in self.by_block(case, metric).values()])
+        summary = summarise([value / rows for value in self.by_block(case, metric, subject).values()])
         assert summary
         return summary
 
