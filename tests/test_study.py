@@ -150,7 +150,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize("finding", findings(VALUES), ids=lambda finding: finding.name)
 def test_the_numbers_of_a_finding_are_in_the_exported_values(finding: Finding) -> None:
-    written = re.findall(r"\d+\.\d\d", f"{finding.sentence} {finding.elsewhere}")
+    written = re.findall(r"\d+\.\d\d", f"{finding.sentence} {finding.elsewhere} {finding.holds} {finding.fails}")
     for number in NUMBERS[finding.name]():
         assert number in written, number
 

@@ -18,7 +18,7 @@ _LINE, _LABEL, _ROOM = 22.0, 132.0, 66.0
 _LOOKS: Final = styles(("uuid-v4", "uuid-v7"), "bigint")
 """The layouts that have a colour of their own in all pictures."""
 
-Verdict = Literal["confirms", "contradicts", "does not decide"]
+Verdict = Literal["agrees", "disagrees", "is too noisy to tell"]
 
 
 @dataclass(frozen=True)

@@ -45,11 +45,16 @@ def document(values: Values, others: Mapping[str, Values]) -> str:
 
 def _head(values: Values) -> Iterator[str]:
     yield (
-        f"# Findings\n\nWhat keys cost, by {len(values.bundles)} runs of keybench. {machine(values)}\n"
-        "`make study` makes the runs again and compares their page counts with these; `python -m scripts.study.page` "
-        "writes\nthis page from their [bundles](example/study). In brackets: the 95 % interval of six repetitions, or "
-        "the range of fewer;\nblack marks in the pictures are the same. Without brackets there was one repetition, or "
-        "all were equal. Pale bars are of\na page model alone, without a server. `bigint` is a counter.\n"
+        f"# Findings\n\nWhat keys cost, by {len(values.bundles)} runs of keybench. "
+        f"{machine(values)}\n{servers(values)}.\n\n- In brackets: the 95 % interval of six repetitions, or the range "
+        "of fewer; black marks in the pictures are the same.\n  Without brackets there was one repetition, or all "
+        "were equal. Pictures compare with `bigint`, a counter.\n- A *page model* is a program that fills an index "
+        "by the rules of the database. Those of PostgreSQL, MariaDB, MySQL and\n  SQLite are equal to the servers' "
+        "page counts (table below). Pale bars are of a model alone.\n- Rates are those of the clock in the keys: "
+        "rows are sent as fast as the server takes them.\n- EF Core is its SequentialGuidValueGenerator; RT.Comb, "
+        "HotGuid and Morris' keys are other generators of .NET for keys in\n  order "
+        "([layouts](layouts.md)).\n\n`make study` makes the runs again and compares page counts with these "
+        "[bundles](example/study), from which `python -m\nscripts.study.page` writes this page.\n"
     )
 
 
@@ -62,7 +67,7 @@ def _findings(values: Values, others: Mapping[str, Values]) -> Iterator[str]:
             yield f"- {one.elsewhere}"
         yield f"- **Holds**: {one.holds}"
         yield f"- **Not**: {one.fails}"
-        yield from (f"- Published: {said.claim} This {said.verdict} it ({said.address})." for said in one.published)
+        yield from (f"- Published: {said.claim} Our result {said.verdict} ({said.address})." for said in one.published)
         runs = (f"[{run}](example/runs/{values.bundles[run].run.id}/index.html)" for run in one.runs)
         yield f"- From {', '.join(runs)}."
         yield from (f"- On {name}: {known[one.name].sentence}" for name, known in more.items() if one.name in known)
@@ -111,6 +116,17 @@ def machine(values: Values) -> str:
     days = sorted({run.started.date() for run in runs})
     when = " to ".join(dict.fromkeys(f"{day:%-d %B %Y}" for day in (days[0], days[-1])))
     return f"They ran on one machine ({about.get('cpu')}, {about.get('cores')} cores), {when}."
+
+
+def servers(values: Values) -> str:
+    """The servers of the runs, with their versions."""
+    versions = {
+        one.database: f"{bundle.run.title(one.database)} {next(iter(one.versions.values()))}"
+        for bundle in values.bundles.values()
+        for one in bundle.environments
+        if one.versions and one.server not in COMPUTED
+    }
+    return f"Servers: {', '.join(versions.values())}; each commit is flushed, and autovacuum is off"
 
 
 def picture(one: Picture, name: str) -> str:
