@@ -107,8 +107,8 @@ def random_pages(values: Values) -> Finding:
         f"the whole table. Pages are {full('postgresql', V4)} % full with random UUIDs and {full('postgresql', V7)} % "
         f"with UUIDv7 on PostgreSQL, {full('mariadb', V4)} % and {full('mariadb', V7)} % on MariaDB.",
         holds="one writer inserts two million rows, 1,000 a transaction. Each row has a key and 100 characters of "
-        "text. Rows come in the order in which their keys were made, one a millisecond. Nothing is updated or "
-        "deleted.",
+        "text; UUIDs are in `uuid` on PostgreSQL and MariaDB and in `binary(16)` on the others. Rows come in the "
+        "order in which their keys were made, one a millisecond. Nothing is updated or deleted.",
         fails="SQLite spreads the rows of a full page over its neighbours, so that both kinds fill pages alike. A "
         "rebuild (`REINDEX`, `OPTIMIZE TABLE`) makes both equal until more rows come.",
         runs=[TWO_MILLION],
@@ -130,8 +130,8 @@ def random_time(values: Values) -> Finding:
         elsewhere=f"Elsewhere: {by_server(without(ratio, 'postgresql'))}. SQLite writes each changed page to its log "
         "(finding 4).",
         holds="as in finding 1; each commit is flushed to the disk; a page cache of 1 GB (SQLite 256 MB).",
-        fails="the ratio is of this machine and of batches of 1,000 rows. With one row a transaction, the commit "
-        "takes the time (finding 16).",
+        fails="the ratio is of this machine and of batches of 1,000 rows. With one row a transaction the commits "
+        "hide it (finding 16).",
         runs=[TWO_MILLION],
         picture=Picture(
             "Random UUIDs take longer", "insert time, times that of bigint; two million rows in memory",
@@ -159,8 +159,9 @@ def beyond_memory(values: Values) -> Finding:
         f"inserts take {span(time['mariadb'])} times as long as with UUIDv7 on MariaDB and {span(time['postgresql'])} "
         "times on PostgreSQL.",
         elsewhere=f"Pages that are read for each row, with random UUIDs and with UUIDv7: {listed(said)}.",
-        holds="17.3 million rows on PostgreSQL and 3.7 million on MariaDB, whose index is the table; a page cache of "
-        "64 MB; 10,000 rows a second, 1,000 a transaction; one repetition.",
+        holds="the table is loaded from empty until its index is eight times the page cache of 64 MB: 17.3 million "
+        "rows on PostgreSQL, 3.7 million on MariaDB, whose index is the table. 1,000 rows a transaction, ten keys a "
+        "millisecond (finding 8); one repetition.",
         fails="the times are of this machine's disk. PostgreSQL reads from the operating system's cache here, "
         "MariaDB from the disk (O_DIRECT). MySQL and SQLite were not measured.",
         runs=[run],
@@ -179,9 +180,9 @@ def log(values: Values) -> Finding:
         name="log",
         sentence=f"Random UUIDs write {span(ratio['mariadb'])} times as much log as UUIDv7 on MariaDB, and "
         f"{span(ratio['sqlite'], 0)} times on SQLite, whose log gets every page that a transaction changes.",
-        elsewhere=f"Elsewhere: {by_server(without(ratio, 'mariadb', 'sqlite'))}.",
-        holds="as in finding 1: the log for recovery (WAL, redo log) alone. On PostgreSQL no checkpoint came "
-        "meanwhile (max_wal_size 4 GB).",
+        elsewhere=f"Elsewhere: {by_server(without(ratio, 'mariadb', 'sqlite'))}; on PostgreSQL without a checkpoint.",
+        holds="as in finding 1: the log for recovery (WAL, redo log); the binary log is not counted. No checkpoint "
+        "came on PostgreSQL (max_wal_size 4 GB).",
         fails="with checkpoints PostgreSQL's ratio is larger: it logs a whole page at its first change after each "
         "one. With fewer rows a transaction SQLite's is smaller.",
         runs=[TWO_MILLION],
@@ -198,8 +199,9 @@ def wide_keys(values: Values) -> Finding:
     time = ratios(values, TWO_MILLION, V7, CONTROL, SECONDS)
     return Finding(
         name="bigint",
-        sentence=f"In pages, UUIDv7 costs its 16 bytes and no more: {span(pages['postgresql'])} times the index pages "
-        f"of bigint on PostgreSQL and {span(pages['mariadb'])} times the table pages on MariaDB.",
+        sentence="At one key a millisecond, UUIDv7 costs in pages its 16 bytes and no more: "
+        f"{span(pages['postgresql'])} times the index pages of bigint on PostgreSQL and {span(pages['mariadb'])} "
+        "times the table pages on MariaDB.",
         elsewhere=f"Pages elsewhere: {by_server(without(pages, 'postgresql', 'mariadb'))}. Time: {by_server(time)}.",
         holds="as in finding 1. MariaDB and MySQL keep whole rows on these pages; narrower rows make 1.06 larger.",
         fails="each foreign key holds the key once more, and so does each other index of a table that lies in key "
@@ -226,9 +228,9 @@ def column(values: Values) -> Finding:
     return Finding(
         name="column",
         sentence="Keys are in order only in a column that sorts them so: in SQL Server's `uniqueidentifier`, UUIDv7 "
-        f"needs {span(ratio)} times the pages of random UUIDs.",
-        elsewhere="EF Core's sequential GUIDs, made for SQL Server, are random elsewhere. They need as many pages as "
-        f"random UUIDs: {by_server(back)} times.",
+        f"needs {span(ratio)} times the pages of random UUIDs, by page model.",
+        elsewhere="EF Core's sequential GUIDs, made for SQL Server, begin with random bytes. Elsewhere they need as "
+        f"many pages as random UUIDs: {by_server(back)} times.",
         holds="two million rows, one writer, by page models. `uniqueidentifier` sorts by the last six bytes first, "
         "where UUIDv7 is random.",
         fails="in `binary(16)` UUIDv7 ascends on SQL Server too, if its bytes are stored in the order of its text "
@@ -257,9 +259,9 @@ def generators(values: Values) -> Finding:
     ]
     return Finding(
         name="generators",
-        sentence="While one process makes one key a millisecond, it does not matter which generator puts them in "
-        "order: in SQL Server's `uniqueidentifier` NEWSEQUENTIALID, RT.Comb and Morris' keys need at most "
-        f"{span(widest)} times the pages of EF Core's.",
+        sentence="While one process makes one key a millisecond, generators of keys in order need the same pages: in "
+        f"SQL Server's `uniqueidentifier`, NEWSEQUENTIALID, RT.Comb and Morris' keys need {span(widest)} times those "
+        "of EF Core's.",
         elsewhere=f"ULID and HotGuid need as many as UUIDv7: {by_server(other)} times.",
         holds="two million rows, each kind in a column that sorts it; by page models.",
         fails="with more keys a millisecond (finding 8) or several processes (findings 9 and 10).",
@@ -273,6 +275,7 @@ def milliseconds(values: Values) -> Finding:
     fast, names = "beyond-memory", ("mariadb", "postgresql")
     ten = ratios(values, fast, V7, CONTROL, PAGES, names)
     one = ratios(values, TWO_MILLION, V7, CONTROL, PAGES, names)
+    v4 = values.ratio(Case(TWO_MILLION, "mariadb", V4), Case(TWO_MILLION, "mariadb", CONTROL), PAGES)
     runs, density = {TWO_MILLION: "one", fast: "ten"}, Metric.LEAF_DENSITY
     bars = [
         (f"{TITLES[name]}, {rate} a millisecond", groups(values, run, (V7, CONTROL), density, (name,))[0][1])
@@ -283,11 +286,13 @@ def milliseconds(values: Values) -> Finding:
         name="milliseconds",
         sentence=f"Ten UUIDv7 a millisecond lose their small size on MariaDB: they need {span(ten['mariadb'])} times "
         f"the pages of bigint, one a millisecond {span(one['mariadb'])} times.",
-        elsewhere=f"PostgreSQL needs {span(ten['postgresql'])} and {span(one['postgresql'])} times.",
-        holds="a UUIDv7 of a millisecond and random bits; one writer. Keys of the same millisecond are in no order, "
-        "and InnoDB splits the last page in half where a key is not the highest.",
+        elsewhere=f"Random UUIDs need {span(v4)} times. PostgreSQL needs {span(ten['postgresql'])} and "
+        f"{span(one['postgresql'])} times.",
+        holds="a UUIDv7 of a millisecond and random bits; one writer; 3.7 million rows at ten a millisecond, two "
+        "million at one. Keys of the same millisecond are in no order, and InnoDB splits the last page in half where "
+        "a key is not the highest. Time and reads stay small (finding 3), since all keys go to the end.",
         fails="where UUIDv7 has a counter or finer time behind the millisecond (RFC 9562, section 6.2), as "
-        "`uuidv7()` of PostgreSQL 18 has. Time and reads stay small (finding 3), since all keys go to the end.",
+        "`uuidv7()` of PostgreSQL 18 has.",
         runs=[fast, TWO_MILLION],
         picture=Picture("Several UUIDv7 in a millisecond", "% of a leaf page that is full", bars),
     )
@@ -316,10 +321,11 @@ def lag(values: Values) -> Finding:
         f"SQLite: EF Core's keys of four processes need {span(each['postgresql'])} times the pages of RT.Comb's.",
         elsewhere=f"Elsewhere: {by_server(without(each, 'postgresql'))}. There late keys fill pages of their own, "
         "while keys that overtake each other at the end split the last page.",
-        holds="one process works alone for an hour, then four do, of which two were idle and one has just started. "
-        f"EF Core's generator reads the clock at its start and then counts, so that {number(deep.median, 0)} % of its "
-        f"keys go far behind the end, half of the late ones {number(behind.median / 60, 0)} minutes or more. 180,000 "
-        "rows, one a transaction; the 16 bytes are stored so that they sort as in SQL Server.",
+        holds="one process works for two hours. Two more start with it and work in the second hour; a fourth starts "
+        "then. EF Core's generator reads the clock at its start and then counts keys, so that "
+        f"{number(deep.median, 0)} % of its keys go far behind the end, half of the late ones "
+        f"{number(behind.median / 60, 0)} minutes or more. 180,000 rows, one a transaction; the 16 bytes are stored "
+        "so that they sort as in SQL Server.",
         fails="one process alone does not fall behind. HotGuid's keys do not ascend in that order, and need "
         f"{span(hotguid)} times the pages of RT.Comb's on PostgreSQL. NEWSEQUENTIALID is of one server here.",
         runs=[LAG],
@@ -337,8 +343,8 @@ def retention(values: Values) -> Finding:
         sentence="Where old rows are deleted, UUIDv7 stays small: after a window of 90 days has moved on by 160 "
         f"days, random UUIDs hold {span(ratio['postgresql'])} times its pages on PostgreSQL.",
         elsewhere=f"Elsewhere: {by_server(without(ratio, 'postgresql'))}.",
-        holds="a million rows in all; 16 times, 10 days of rows come, the oldest 10 days are deleted, and the index "
-        "is cleaned (VACUUM, purge).",
+        holds="a million rows in all. 90 days of rows are loaded; then, 16 times, 10 days come, the oldest 10 are "
+        "deleted, and the index is cleaned (VACUUM, purge).",
         fails="PostgreSQL uses a page again only when it is empty. Where deletions leave some rows of each day, "
         "pages of UUIDv7 stay nearly empty there.",
         runs=[run],
@@ -357,8 +363,8 @@ def switch(values: Values) -> Finding:
         f"{span(ratio['postgresql'])} times the pages that 200,000 more random UUIDs leave, on PostgreSQL.",
         elsewhere=f"Elsewhere UUIDv7 leaves fewer: {by_server(without(ratio, 'postgresql'))} times.",
         holds="the index is rebuilt before the switch, and then doubles; other growth gives other figures. Today's "
-        "UUIDv7 begin with 01, so they go between random ones, and PostgreSQL splits a page inside such an index in "
-        "half.",
+        "UUIDv7 begin with 01, so they go between random ones, where PostgreSQL splits a page in half, and the "
+        "halves are not filled again.",
         fails="after another `REINDEX`, or once the random rows are deleted.",
         runs=[run],
         picture=Picture("Random keys, a rebuild, then UUIDv7", "leaf pages at the end",
@@ -409,8 +415,8 @@ def lag_on_mssql(values: Values) -> Finding:
         "times.",
         holds="as in finding 9, in `uniqueidentifier`. When a late key meets a full page, SQL Server splits that "
         "page at the new key, not in the middle, as files of real servers show. The next late keys fill the new page.",
-        fails=f"no SQL Server has run this. Splits still write log. Oracle's page model says {span(oracle)} times for "
-        "EF Core's keys in the same order.",
+        fails="no SQL Server has run this. Splits still write log. On Oracle, in the same order of bytes, EF Core's "
+        f"keys need {span(oracle)} times the pages of RT.Comb's, by its page model.",
         runs=[run],
         picture=Picture("Late processes on SQL Server", "leaf pages, 180,000 rows", bars),
     )
@@ -438,8 +444,8 @@ def edge(values: Values) -> Finding:
     ]  # fmt: skip
     return Finding(
         name="edge",
-        sentence=f"Eight writers at once give even a counter {span(pages['postgresql'])} times the pages that it has "
-        "with one writer on PostgreSQL.",
+        sentence=f"In a table of 6,400 rows, eight writers at once give a counter {span(pages['postgresql'])} times "
+        "the pages that it has with one writer, on PostgreSQL.",
         elsewhere=f"Elsewhere: {by_server(without(pages, 'postgresql'))}.",
         holds="6,400 rows, one a transaction, as fast as the writers can: an index of 18 pages on PostgreSQL and of "
         "55 on the others. Writers overtake each other on their way to the last page.",
@@ -467,12 +473,12 @@ def not_to_care(values: Values) -> Finding:
     bars = [(TITLES[name], [Bar(one, ratio(name, one, CONTROL)) for one in (V4, V7)]) for name in names]
     return Finding(
         name="not-to-care",
-        sentence=f"When not to care: 6,400 rows, one a transaction, take {span(time['postgresql'])} times as long "
-        "with random UUIDs as with UUIDv7 on PostgreSQL. The commits vary more than the keys cost.",
+        sentence=f"When not to care: with one row a transaction, 6,400 rows take {span(time['postgresql'])} times as "
+        "long with random UUIDs as with UUIDv7 on PostgreSQL. Commits vary too much to show what the keys cost.",
         elsewhere=f"Elsewhere: {by_server(without(time, 'postgresql'))}.",
         holds="one writer, each commit flushed to the disk, which takes most of the time.",
-        fails="six repetitions cannot tell a small difference. It matters where rows come in batches (finding 2) and "
-        "where the index outgrows the page cache (finding 3).",
+        fails="six repetitions cannot exclude the ends of these intervals. The key matters where rows come in "
+        "batches (finding 2) and where the index outgrows the page cache (finding 3).",
         runs=[run],
         picture=Picture("When not to care", "insert time, times that of bigint; one row a transaction", bars, places=2),
     )
@@ -498,7 +504,8 @@ def updates(values: Values) -> Finding:
         "an entry to the key's index (it is not HOT). VACUUM runs after each tenth of the rows. Where each update "
         "commits alone, PostgreSQL 14 and later remove old entries before a page splits.",
         fails="if no index has the updated column and the table's pages have room, updates are HOT and leave the "
-        "key's index alone. Of 20,000 rows all were: one by one at fillfactor 95, in batches of 1,000 at 50.",
+        "key's index alone. In a test with 20,000 rows every update was HOT at fillfactor 95 (one a transaction) or "
+        "50 (1,000).",
         runs=[*runs, orders],
         picture=Picture("Each row is updated twice", "leaf pages of the key's index at the end", bars, own_scales=True),
     )

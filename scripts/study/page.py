@@ -43,19 +43,27 @@ def document(values: Values, others: Mapping[str, Values]) -> str:
     return "\n".join([*_head(values), *_findings(values, others), *_runs(values)]) + "\n"
 
 
+_HEAD: Final = """\
+# Findings
+
+What keys cost, by {count} runs of keybench. {machine}
+{servers}.
+
+- Numbers are medians. In brackets: the 95 % interval of six repetitions, or the range of fewer; black marks in the
+  pictures are the same. Without brackets there was one repetition, or all were equal. `bigint` is a counter.
+- A *page model* is a program that fills an index by the rules of the database. Those of PostgreSQL, MariaDB, MySQL and
+  SQLite equal the servers' page counts wherever they answer (table below). Pale bars are of a model alone.
+- The times in the keys are simulated at the stated rate; rows are sent as fast as the server takes them.
+- EF Core is its SequentialGuidValueGenerator; RT.Comb, HotGuid and Morris' keys are other generators of .NET for keys
+  in order ([layouts](layouts.md)).
+
+`make study` makes the runs again and compares page counts with these [bundles](example/study), from which
+`python -m scripts.study.page` writes this page.
+"""
+
+
 def _head(values: Values) -> Iterator[str]:
-    yield (
-        f"# Findings\n\nWhat keys cost, by {len(values.bundles)} runs of keybench. "
-        f"{machine(values)}\n{servers(values)}.\n\n- In brackets: the 95 % interval of six repetitions, or the range "
-        "of fewer; black marks in the pictures are the same.\n  Without brackets there was one repetition, or all "
-        "were equal. Pictures compare with `bigint`, a counter.\n- A *page model* is a program that fills an index "
-        "by the rules of the database. Those of PostgreSQL, MariaDB, MySQL and\n  SQLite are equal to the servers' "
-        "page counts (table below). Pale bars are of a model alone.\n- Rates are those of the clock in the keys: "
-        "rows are sent as fast as the server takes them.\n- EF Core is its SequentialGuidValueGenerator; RT.Comb, "
-        "HotGuid and Morris' keys are other generators of .NET for keys in\n  order "
-        "([layouts](layouts.md)).\n\n`make study` makes the runs again and compares page counts with these "
-        "[bundles](example/study), from which `python -m\nscripts.study.page` writes this page.\n"
-    )
+    yield _HEAD.format(count=len(values.bundles), machine=machine(values), servers=servers(values))
 
 
 def _findings(values: Values, others: Mapping[str, Values]) -> Iterator[str]:
@@ -76,7 +84,7 @@ def _findings(values: Values, others: Mapping[str, Values]) -> Iterator[str]:
 
 def _runs(values: Values) -> Iterator[str]:
     yield "## The runs\n"
-    yield "| run | trials | failed | rows | hours | other programs, processors | pages as modelled |"
+    yield "| run | trials | failed | rows | hours | processors that other programs used | pages as modelled |"
     yield "|---|---|---|---|---|---|---|"
     for name, bundle in values.bundles.items():
         yield f"| {' | '.join((name, *_run(bundle)))} |"
