@@ -25,7 +25,6 @@ V4, V7 = "uuid-v4", "uuid-v7"
 PAGES, SECONDS = Metric.LEAF_PAGES, Metric.INSERT_SECONDS
 TWO_MILLION: Final = "two-million"
 
-_SEQUENTIAL: Final = "https://www.2ndquadrant.com/en/blog/sequential-uuid-generators/"
 _MULTICA: Final = "https://github.com/multica-ai/multica/pull/7230"
 _MEDPLUM: Final = "https://github.com/medplum/medplum/pull/5745"
 _YAO: Final = "https://doi.org/10.1007/BF00289075"
@@ -203,7 +202,7 @@ def wide_keys(values: Values) -> Finding:
         f"{span(pages['postgresql'])} times the index pages of bigint on PostgreSQL and {span(pages['mariadb'])} "
         "times the table pages on MariaDB.",
         elsewhere=f"Pages elsewhere: {by_server(without(pages, 'postgresql', 'mariadb'))}. Time: {by_server(time)}.",
-        holds="as in finding 1. MariaDB and MySQL keep whole rows on these pages; narrower rows make 1.06 larger.",
+        holds="as in finding 1. MariaDB and MySQL keep whole rows on these pages; with narrower rows the ratio is larger.",
         fails="each foreign key holds the key once more, and so does each other index of a table that lies in key "
         "order (MariaDB, MySQL, SQL Server's clustered). SQLite's integer key has no index beside the table; any "
         "other key has one.",

@@ -20,15 +20,14 @@ class MissingRun(UsageError):
 
 @dataclass(frozen=True)
 class Case:
-    """Trials that differ in their block alone: of one run, on one database. `rows` 0: the run has one number of rows;
-    column "": the layout has one column there."""
+    """Trials that differ in their block alone: of one run, on one database. Without `column` or `writers`: the layout
+    has one there."""
 
     run: str
     database: str
     layout: str
     column: str = ""
     writers: int = 0
-    rows: int = 0
 
     def __str__(self) -> str:
         parts = (self.run, self.database, self.layout, self.column, f"{self.writers} writers" if self.writers else "")
@@ -60,7 +59,6 @@ class Values:
             if (arm.database, arm.layout) == (case.database, case.layout)
             and case.column in ("", arm.column)
             and case.writers in (0, arm.writers)
-            and case.rows in (0, arm.trials[0].rows)
         ]
         if len(fit) != 1:
             raise UsageError(f"{case}: {len(fit)} arms of the study fit and not one.")
