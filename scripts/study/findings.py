@@ -202,7 +202,7 @@ def wide_keys(values: Values) -> Finding:
         f"{span(pages['postgresql'])} times the index pages of bigint on PostgreSQL and {span(pages['mariadb'])} "
         "times the table pages on MariaDB.",
         elsewhere=f"Pages elsewhere: {by_server(without(pages, 'postgresql', 'mariadb'))}. Time: {by_server(time)}.",
-        holds="as in finding 1. MariaDB and MySQL keep whole rows on these pages; with narrower rows the ratio is larger.",
+        holds="as in finding 1. MariaDB and MySQL keep whole rows on these pages: narrower ones make it larger.",
         fails="each foreign key holds the key once more, and so does each other index of a table that lies in key "
         "order (MariaDB, MySQL, SQL Server's clustered). SQLite's integer key has no index beside the table; any "
         "other key has one.",
