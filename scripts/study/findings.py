@@ -1,6 +1,11 @@
-"""The findings: each is a function that takes its numbers from the bundles and writes them into its sentences."""
+"""The findings: each is a function that takes its numbers from the bundles and writes them into its sentences.
 
+`#log` in a text becomes the number of the finding `log`.
+"""
+
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from keybench.model.metric import Metric
@@ -9,7 +14,7 @@ from keybench.model.subject import MODEL
 from keybench.results.analysis.ratios import Summary
 from keybench.results.wording import listed, number
 from scripts.study.finding import Bar, Finding, Picture, Published
-from scripts.study.values import Case, MissingRun, Values
+from scripts.study.values import IN_ORDER, Case, MissingRun, Values
 
 TITLES: Final = {
     "postgresql": "PostgreSQL",
@@ -23,7 +28,9 @@ SERVERS: Final = tuple(TITLES)[:4]
 GUID: Final = "uniqueidentifier"
 V4, V7 = "uuid-v4", "uuid-v7"
 PAGES, SECONDS = Metric.LEAF_PAGES, Metric.INSERT_SECONDS
-TWO_MILLION: Final = "two-million"
+EFCORE: Final = "efcore-sequential"
+TWO_MILLION, OTHERS, MSSQL = "two-million", "two-million-others", "mssql-oracle"
+"""Runs of two million rows."""
 
 _MULTICA: Final = "https://github.com/multica-ai/multica/pull/7230"
 _MEDPLUM: Final = "https://github.com/medplum/medplum/pull/5745"
@@ -45,6 +52,12 @@ def span(value: Summary, places: int = 2) -> str:
     """A median with its interval, if it has one: `1.36 (1.35 to 1.38)`."""
     middle, low, high = (number(part, places) for part in (value.median, value.low, value.high))
     return middle if low == middle == high else f"{middle} ({low} to {high})"
+
+
+def extent(values: Sequence[Summary]) -> str:
+    """The least and the greatest median: `0.98 to 1.02`, or `1.00`."""
+    least, most = (number(pick(one.median for one in values), 2) for pick in (min, max))
+    return least if least == most else f"{least} to {most}"
 
 
 def by_server(values: Mapping[str, Summary], places: int = 2) -> str:
@@ -127,10 +140,10 @@ def random_time(values: Values) -> Finding:
         sentence="Although the index fits into the server's page cache, inserting random UUIDs takes "
         f"{span(ratio['postgresql'])} times as long as UUIDv7 on PostgreSQL.",
         elsewhere=f"Elsewhere: {by_server(without(ratio, 'postgresql'))}. SQLite writes each changed page to its log "
-        "(finding 4).",
-        holds="as in finding 1; each commit is flushed to the disk; a page cache of 1 GB (SQLite 256 MB).",
+        "(finding #log).",
+        holds="as in finding #random-pages; each commit is flushed to the disk; a page cache of 1 GB (SQLite 256 MB).",
         fails="the ratio is of this machine and of batches of 1,000 rows. With one row a transaction the commits "
-        "hide it (finding 16).",
+        "hide it (finding #not-to-care).",
         runs=[TWO_MILLION],
         picture=Picture(
             "Random UUIDs take longer", "insert time, times that of bigint; two million rows in memory",
@@ -148,6 +161,10 @@ def beyond_memory(values: Values) -> Finding:
     time = ratios(values, run, V4, V7, SECONDS, names)
     reads = {(name, one): values.per_row(Case(run, name, one), Metric.PAGES_READ) for name in names for one in (V4, V7)}
     model = {name: values.per_row(Case(run, name, V4), Metric.PAGES_READ, MODEL) for name in names}
+
+    def millions(name: str) -> str:
+        return f"{number(values.rows(Case(run, name, V4)) / 1e6, 1)} million"
+
     said = [
         f"{TITLES[name]} {span(reads[name, V4])} (its page model {span(model[name])}) and {span(reads[name, V7])}"
         for name in names
@@ -158,9 +175,9 @@ def beyond_memory(values: Values) -> Finding:
         f"inserts take {span(time['mariadb'])} times as long as with UUIDv7 on MariaDB and {span(time['postgresql'])} "
         "times on PostgreSQL.",
         elsewhere=f"Pages that are read for each row, with random UUIDs and with UUIDv7: {listed(said)}.",
-        holds="the table is loaded from empty until its index is eight times the page cache of 64 MB: 17.3 million "
-        "rows on PostgreSQL, 3.7 million on MariaDB, whose index is the table. 1,000 rows a transaction, ten keys a "
-        "millisecond (finding 8); one repetition.",
+        holds="the table is loaded from empty until its index is eight times the page cache of 64 MB: "
+        f"{millions('postgresql')} rows on PostgreSQL, {millions('mariadb')} on MariaDB, whose index is the table. "
+        "1,000 rows a transaction, ten keys a millisecond (finding #milliseconds); one repetition.",
         fails="the times are of this machine's disk. PostgreSQL reads from the operating system's cache here, "
         "MariaDB from the disk (O_DIRECT). MySQL and SQLite were not measured.",
         runs=[run],
@@ -180,8 +197,8 @@ def log(values: Values) -> Finding:
         sentence=f"Random UUIDs write {span(ratio['mariadb'])} times as much log as UUIDv7 on MariaDB, and "
         f"{span(ratio['sqlite'], 0)} times on SQLite, whose log gets every page that a transaction changes.",
         elsewhere=f"Elsewhere: {by_server(without(ratio, 'mariadb', 'sqlite'))}; on PostgreSQL without a checkpoint.",
-        holds="as in finding 1: the log for recovery (WAL, redo log); the binary log is not counted. No checkpoint "
-        "came on PostgreSQL (max_wal_size 4 GB).",
+        holds="as in finding #random-pages: the log for recovery (WAL, redo log); the binary log is not counted. No "
+        "checkpoint came on PostgreSQL (max_wal_size 4 GB).",
         fails="with checkpoints PostgreSQL's ratio is larger: it logs a whole page at its first change after each "
         "one. With fewer rows a transaction SQLite's is smaller.",
         runs=[TWO_MILLION],
@@ -202,7 +219,8 @@ def wide_keys(values: Values) -> Finding:
         f"{span(pages['postgresql'])} times the index pages of bigint on PostgreSQL and {span(pages['mariadb'])} "
         "times the table pages on MariaDB.",
         elsewhere=f"Pages elsewhere: {by_server(without(pages, 'postgresql', 'mariadb'))}. Time: {by_server(time)}.",
-        holds="as in finding 1. MariaDB and MySQL keep whole rows on these pages: narrower ones make it larger.",
+        holds="as in finding #random-pages. MariaDB and MySQL keep whole rows on these pages: narrower ones make it "
+        "larger.",
         fails="each foreign key holds the key once more, and so does each other index of a table that lies in key "
         "order (MariaDB, MySQL, SQL Server's clustered). SQLite's integer key has no index beside the table; any "
         "other key has one.",
@@ -219,52 +237,75 @@ def wide_keys(values: Values) -> Finding:
 
 def column(values: Values) -> Finding:
     """A key is good or bad in a column."""
-    run, others, servers = "mssql-oracle", "two-million-others", ("postgresql", "mysql")
-    layouts = (V4, V7, "efcore-sequential")
-    ratio = values.ratio(Case(run, "mssql", V7, GUID), Case(run, "mssql", V4, GUID), PAGES)
-    back = ratios(values, others, "efcore-sequential", V4, PAGES, servers)
-    bars = [*groups(values, run, layouts, PAGES, ("mssql",), GUID), *groups(values, others, layouts, PAGES, servers)]
+    run = OTHERS
+
+    def against_random(layout: str, name: str, order: str = "") -> str:
+        return span(values.ratio(Case(run, name, layout, order), Case(run, name, V4, order), PAGES))
+
+    time = {
+        name: values.ratio(Case(run, name, EFCORE), Case(run, name, EFCORE, IN_ORDER), SECONDS)
+        for name in ("postgresql", "mysql", "sqlite")
+    }
+    other_way = [
+        f"{TITLES[name]} {against_random(EFCORE, name, IN_ORDER)} and {against_random(V7, name, IN_ORDER)}"
+        for name in SERVERS[1:3]
+    ]
+    modelled = values.ratio(Case(MSSQL, "mssql", V7, GUID), Case(MSSQL, "mssql", V4, GUID), PAGES)
+    bars = [_others(values, name, (V4, V7, EFCORE), one) for name in ("postgresql", "mysql") for one in ("", IN_ORDER)]
     return Finding(
         name="column",
-        sentence="Keys are in order only in a column that sorts them so: in SQL Server's `uniqueidentifier`, UUIDv7 "
-        f"needs {span(ratio)} times the pages of random UUIDs, by page model.",
-        elsewhere="EF Core's sequential GUIDs, made for SQL Server, begin with random bytes. Elsewhere they need as "
-        f"many pages as random UUIDs: {by_server(back)} times.",
-        holds="two million rows, one writer, by page models. `uniqueidentifier` sorts by the last six bytes first, "
-        "where UUIDv7 is random.",
+        sentence="Keys are in order only in a column that sorts them so: EF Core's sequential GUIDs need "
+        f"{against_random(EFCORE, 'postgresql')} times the pages of random UUIDs in PostgreSQL's `uuid`, and "
+        f"{against_random(EFCORE, 'postgresql', IN_ORDER)} times where their bytes are stored in SQL Server's order.",
+        elsewhere=f"With UUIDv7 it is the other way round: {against_random(V7, 'postgresql')} and "
+        f"{against_random(V7, 'postgresql', IN_ORDER)}. EF Core's and UUIDv7 in SQL Server's order elsewhere: "
+        f"{listed(other_way)}. In the order of the text EF Core's keys take longer, times: {by_server(time)}.",
+        holds="two million rows, one writer, one repetition. EF Core's are made for SQL Server, whose "
+        "`uniqueidentifier` sorts by the last six bytes first, where UUIDv7 is random. These servers stored the 16 "
+        f"bytes so that they sort likewise. SQL Server's page model says the same of UUIDv7: {span(modelled)}.",
         fails="in `binary(16)` UUIDv7 ascends on SQL Server too, if its bytes are stored in the order of its text "
         "(.NET's `ToByteArray` has another).",
-        runs=[run, others],
+        runs=[run, MSSQL],
         picture=Picture("The same keys, other columns", "leaf pages, two million rows", bars, own_scales=True),
         published=[Published("agrees", "GUIDs of another order fragment as random ones do.", _FRAGMENTATION)],
     )
 
 
+def _others(values: Values, name: str, layouts: Sequence[str], column: str = "") -> tuple[str, list[Bar]]:
+    """A picture's bars: the pages of one database's layouts, with the order of the column."""
+    order = "SQL Server's order" if column == IN_ORDER else "order of the text"
+    return f"{TITLES[name]}, {order}", groups(values, OTHERS, layouts, PAGES, (name,), column)[0][1]
+
+
 def generators(values: Values) -> Finding:
     """Which generator makes keys in order does not matter."""
-    run, others = "mssql-oracle", "two-million-others"
-    for_mssql = ("efcore-sequential", "morris", "newsequentialid", "rt-comb-sql")
-    other = {name: values.ratio(Case(others, name, "ulid"), Case(others, name, V7), PAGES) for name in SERVERS[:3]}
-    widest = max(
-        (
-            values.ratio(Case(run, "mssql", one, GUID), Case(run, "mssql", for_mssql[0], GUID), PAGES)
-            for one in for_mssql
-        ),
-        key=lambda one: one.median,
-    )
+    for_mssql = (EFCORE, "morris", "newsequentialid", "rt-comb-sql")
+    places = [*((OTHERS, name, IN_ORDER) for name in SERVERS), (MSSQL, "mssql", GUID)]
+    spread = [
+        values.ratio(Case(run, name, one, order), Case(run, name, EFCORE, order), PAGES)
+        for run, name, order in places
+        for one in for_mssql
+    ]
+    others = [
+        values.ratio(Case(OTHERS, name, one), Case(OTHERS, name, V7), PAGES)
+        for name in SERVERS
+        for one in ("ulid", "hotguid")
+    ]
     bars = [
-        *groups(values, run, (V4, *for_mssql), PAGES, ("mssql",), GUID),
-        *groups(values, others, (V4, V7, "ulid", "hotguid"), PAGES, ("postgresql", "mariadb")),
+        *(_others(values, name, (V4, *for_mssql), IN_ORDER) for name in SERVERS[:2]),
+        *(_others(values, name, (V4, V7, "ulid", "hotguid")) for name in SERVERS[:2]),
     ]
     return Finding(
         name="generators",
         sentence="While one process makes one key a millisecond, generators of keys in order need the same pages: in "
-        f"SQL Server's `uniqueidentifier`, NEWSEQUENTIALID, RT.Comb and Morris' keys need {span(widest)} times those "
-        "of EF Core's.",
-        elsewhere=f"ULID and HotGuid need as many as UUIDv7: {by_server(other)} times.",
-        holds="two million rows, each kind in a column that sorts it; by page models.",
-        fails="with more keys a millisecond (finding 8) or several processes (findings 9 and 10).",
-        runs=[run, others],
+        f"SQL Server's order, NEWSEQUENTIALID, RT.Comb and Morris' keys need {extent(spread)} times those of EF "
+        "Core's on PostgreSQL, MariaDB, MySQL and SQLite.",
+        elsewhere=f"In the order of the text, ULID and HotGuid need {extent(others)} times the pages of UUIDv7 there.",
+        holds="two million rows, each kind in a column that sorts it, one repetition. SQL Server's page model has "
+        "the same ratios in `uniqueidentifier`.",
+        fails="with more keys a millisecond (finding #milliseconds) or several processes (findings #lag and "
+        "#lag-mssql).",
+        runs=[OTHERS, MSSQL],
         picture=Picture("Generators of keys in order", "leaf pages, two million rows", bars, own_scales=True),
     )
 
@@ -289,7 +330,7 @@ def milliseconds(values: Values) -> Finding:
         f"{span(one['postgresql'])} times.",
         holds="a UUIDv7 of a millisecond and random bits; one writer; 3.7 million rows at ten a millisecond, two "
         "million at one. Keys of the same millisecond are in no order, and InnoDB splits the last page in half where "
-        "a key is not the highest. Time and reads stay small (finding 3), since all keys go to the end.",
+        "a key is not the highest. Time and reads stay small (finding #beyond-memory), since all keys go to the end.",
         fails="where UUIDv7 has a counter or finer time behind the millisecond (RFC 9562, section 6.2), as "
         "`uuidv7()` of PostgreSQL 18 has.",
         runs=[fast, TWO_MILLION],
@@ -298,36 +339,41 @@ def milliseconds(values: Values) -> Finding:
 
 
 LAG: Final = "azure-lag"
-_IN_ORDER: Final = "binary16-mssql"
-_LAGGING: Final = ("efcore-sequential", "newsequentialid", "morris", "rt-comb-sql", "hotguid", "morris-corrected")
+_LAGGING: Final = (EFCORE, "newsequentialid", "morris", "rt-comb-sql", "hotguid", "morris-corrected")
 
 
 def lag(values: Values) -> Finding:
     """Whether it matters that processes fall behind."""
 
-    def ratio(name: str) -> Summary:
-        return values.ratio(Case(LAG, name, _LAGGING[0], _IN_ORDER), Case(LAG, name, "rt-comb-sql", _IN_ORDER), PAGES)
+    def against_combs(run: str, *servers: str) -> Mapping[str, Summary]:
+        pairs = {name: [Case(run, name, one, IN_ORDER) for one in (EFCORE, "rt-comb-sql")] for name in servers}
+        return {name: values.ratio(*pair, PAGES) for name, pair in pairs.items()}
 
-    each = {name: ratio(name) for name in SERVERS}
-    late = Case(LAG, "postgresql", _LAGGING[0], _IN_ORDER)
+    each = against_combs(LAG, *SERVERS)
+    restarted, day = against_combs("rolling-restart", *SERVERS[:3]), against_combs("scale-in-out", *SERVERS[:2])
+    late = Case(LAG, "postgresql", EFCORE, IN_ORDER)
     behind, deep = (values.value(late, metric) for metric in (Metric.LAG_SECONDS_P50, Metric.DEEP_INSERTS))
-    combs = Case(LAG, "postgresql", "rt-comb-sql", _IN_ORDER)
-    hotguid = values.ratio(Case(LAG, "postgresql", "hotguid", _IN_ORDER), combs, PAGES)
-    bars = groups(values, LAG, _LAGGING, PAGES, column=_IN_ORDER)
+    combs = Case(LAG, "postgresql", "rt-comb-sql", IN_ORDER)
+    hotguid = values.ratio(Case(LAG, "postgresql", "hotguid", IN_ORDER), combs, PAGES)
+    bars = groups(values, LAG, _LAGGING, PAGES, column=IN_ORDER)
     return Finding(
         name="lag",
-        sentence="Application processes whose keys are late cost pages on PostgreSQL, and not on MariaDB, MySQL or "
-        f"SQLite: EF Core's keys of four processes need {span(each['postgresql'])} times the pages of RT.Comb's.",
+        sentence="Application processes whose keys are late cost pages on PostgreSQL (EF Core's keys of four "
+        f"processes need {span(each['postgresql'])} times the pages of RT.Comb's), and not on MariaDB, MySQL or "
+        "SQLite, unless two start in the same instant.",
         elsewhere=f"Elsewhere: {by_server(without(each, 'postgresql'))}. There late keys fill pages of their own, "
-        "while keys that overtake each other at the end split the last page.",
-        holds="one process works for two hours. Two more start with it and work in the second hour; a fourth starts "
-        "then. EF Core's generator reads the clock at its start and then counts keys, so that "
+        "while keys that overtake each other at the end split the last page. Four instances that are restarted in "
+        f"turn, twice: {by_server(restarted)}. A day on which instances come and go: {by_server(day)}; two of them "
+        "start in the same instant, so that their keys lie between one another. If one starts a second later, "
+        "MariaDB's pages are full, by its page model.",
+        holds="one process works for two hours. Two more start within a minute and work in the second hour; a fourth "
+        "starts then. EF Core's generator reads the clock at its start and then counts keys, so that "
         f"{number(deep.median, 0)} % of its keys go far behind the end, half of the late ones "
-        f"{number(behind.median / 60, 0)} minutes or more. 180,000 rows, one a transaction; the 16 bytes are stored "
-        "so that they sort as in SQL Server.",
+        f"{number(behind.median / 60, 0)} minutes or more. 180,000 rows, one a transaction; the 16 bytes sort as in "
+        "SQL Server.",
         fails="one process alone does not fall behind. HotGuid's keys do not ascend in that order, and need "
         f"{span(hotguid)} times the pages of RT.Comb's on PostgreSQL. NEWSEQUENTIALID is of one server here.",
-        runs=[LAG],
+        runs=[LAG, "rolling-restart", "scale-in-out"],
         picture=Picture("Four processes, three of them late", "leaf pages, 180,000 rows", bars, own_scales=True),
         published=[Published("agrees", "Where several processes run, keys are not inserted in order.", _EFCORE)],
     )
@@ -354,18 +400,19 @@ def retention(values: Values) -> Finding:
 
 def switch(values: Values) -> Finding:
     """What a switch to UUIDv7 saves in an index that random keys filled."""
-    run = "switch-then-rebuild"
-    ratio = ratios(values, run, V7, V4, PAGES)
+    run, unbuilt = "switch-then-rebuild", "switch-from-v4"
+    ratio, later = (ratios(values, one, V7, V4, PAGES) for one in (run, unbuilt))
     return Finding(
         name="switch",
         sentence="A switch to UUIDv7 can make an index larger: 200,000 UUIDv7 after 200,000 random UUIDs leave "
         f"{span(ratio['postgresql'])} times the pages that 200,000 more random UUIDs leave, on PostgreSQL.",
-        elsewhere=f"Elsewhere UUIDv7 leaves fewer: {by_server(without(ratio, 'postgresql'))} times.",
+        elsewhere=f"Elsewhere UUIDv7 leaves fewer: {by_server(without(ratio, 'postgresql'))} times. Without a "
+        f"rebuild, a million after two million random UUIDs: {by_server(later)} times.",
         holds="the index is rebuilt before the switch, and then doubles; other growth gives other figures. Today's "
         "UUIDv7 begin with 01, so they go between random ones, where PostgreSQL splits a page in half, and the "
         "halves are not filled again.",
         fails="after another `REINDEX`, or once the random rows are deleted.",
-        runs=[run],
+        runs=[run, unbuilt],
         picture=Picture("Random keys, a rebuild, then UUIDv7", "leaf pages at the end",
                         groups(values, run, (V4, V7), PAGES), own_scales=True),
         published=[
@@ -388,7 +435,7 @@ def modelled(values: Values) -> Finding:
         name="modelled",
         sentence=f"By their page models, random UUIDs need {span(sequential)} times the pages of EF Core's sequential "
         f"GUIDs on SQL Server, and {span(oracle)} times those of UUIDv7 on Oracle.",
-        holds="as in finding 1, in `uniqueidentifier` as the clustered key and in `raw(16)`.",
+        holds="as in finding #random-pages, in `uniqueidentifier` as the clustered key and in `raw(16)`.",
         fails="no SQL Server and no Oracle has run this: page models computed it, by the rules that files of real "
         "SQL Servers show and that Oracle documents.",
         runs=[run],
@@ -403,7 +450,7 @@ def lag_on_mssql(values: Values) -> Finding:
     ratio = values.ratio(Case(run, "mssql", "efcore-sequential", GUID), Case(run, "mssql", "rt-comb-sql", GUID), PAGES)
     combs = Case(run, "mssql", "rt-comb-sql", GUID)
     hotguid = values.ratio(Case(run, "mssql", "hotguid-sql", GUID), combs, PAGES)
-    late, early = (Case(run, "oracle", one, _IN_ORDER) for one in ("efcore-sequential", "rt-comb-sql"))
+    late, early = (Case(run, "oracle", one, IN_ORDER) for one in ("efcore-sequential", "rt-comb-sql"))
     oracle = values.ratio(late, early, PAGES)
     bars = groups(values, run, names, PAGES, ("mssql",), GUID)
     return Finding(
@@ -412,7 +459,7 @@ def lag_on_mssql(values: Values) -> Finding:
         "times the pages of RT.Comb's.",
         elsewhere=f"HotGuid's form for SQL Server, whose keys overtake each other at the end, needs {span(hotguid)} "
         "times.",
-        holds="as in finding 9, in `uniqueidentifier`. When a late key meets a full page, SQL Server splits that "
+        holds="as in finding #lag, in `uniqueidentifier`. When a late key meets a full page, SQL Server splits that "
         "page at the new key, not in the middle, as files of real servers show. The next late keys fill the new page.",
         fails="no SQL Server has run this. Splits still write log. On Oracle, in the same order of bytes, EF Core's "
         f"keys need {span(oracle)} times the pages of RT.Comb's, by its page model.",
@@ -435,6 +482,10 @@ def edge(values: Values) -> Finding:
         for name in names
         for writers in (8, 32)
     }
+
+    def small(name: str) -> str:
+        return number(values.value(Case(run, name, CONTROL, writers=1), PAGES).median, 0)
+
     ends = [part for one in time.values() for part in (one.low, one.high)]
     bars = [
         (TITLES[name], [bar(values, Case(run, name, one, writers=count), more=f", {count}")
@@ -446,8 +497,8 @@ def edge(values: Values) -> Finding:
         sentence=f"In a table of 6,400 rows, eight writers at once give a counter {span(pages['postgresql'])} times "
         "the pages that it has with one writer, on PostgreSQL.",
         elsewhere=f"Elsewhere: {by_server(without(pages, 'postgresql'))}.",
-        holds="6,400 rows, one a transaction, as fast as the writers can: an index of 18 pages on PostgreSQL and of "
-        "55 on the others. Writers overtake each other on their way to the last page.",
+        holds=f"6,400 rows, one a transaction, as fast as the writers can: an index of {small('postgresql')} pages on "
+        f"PostgreSQL and of {small('mariadb')} on MariaDB. Writers overtake each other on their way to the last page.",
         fails="larger tables were not measured. Whether writers wait for the last page is not decided: UUIDv7 took "
         f"from {number(min(ends), 2)} to {number(max(ends), 2)} times the time of random UUIDs (all intervals "
         "together), on two processors.",
@@ -477,7 +528,7 @@ def not_to_care(values: Values) -> Finding:
         elsewhere=f"Elsewhere: {by_server(without(time, 'postgresql'))}.",
         holds="one writer, each commit flushed to the disk, which takes most of the time.",
         fails="six repetitions cannot exclude the ends of these intervals. The key matters where rows come in "
-        "batches (finding 2) and where the index outgrows the page cache (finding 3).",
+        "batches (finding #random-time) and where the index outgrows the page cache (finding #beyond-memory).",
         runs=[run],
         picture=Picture("When not to care", "insert time, times that of bigint; one row a transaction", bars, places=2),
     )
@@ -533,10 +584,19 @@ FINDINGS: Final[Sequence[Callable[[Values], Finding]]] = (
 
 def findings(values: Values) -> list[Finding]:
     """All findings for which the machine has made the runs."""
-    return list(_made(values))
+    known = list(_findings(values))
+    numbers = {f"#{one.name}": f"{place}" for place, one in enumerate(known, 1)}
+
+    def numbered(text: str) -> str:
+        return re.sub(r"#[a-z-]+", lambda name: numbers.get(name[0], "–"), text)
+
+    return [
+        replace(one, elsewhere=numbered(one.elsewhere), holds=numbered(one.holds), fails=numbered(one.fails))
+        for one in known
+    ]
 
 
-def _made(values: Values) -> Iterator[Finding]:
+def _findings(values: Values) -> Iterator[Finding]:
     for finding in FINDINGS:
         try:
             yield finding(values)

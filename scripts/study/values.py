@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
@@ -13,6 +14,9 @@ from keybench.results.analysis.arms import Arm, arms_of
 from keybench.results.analysis.ratios import ByBlock, Summary, summarise, summarise_ratio
 from keybench.results.bundle.reading import Bundle, read_bundle
 
+IN_ORDER: Final = "binary16-mssql"
+"""The column whose bytes sort as SQL Server sorts a uniqueidentifier."""
+
 
 class MissingRun(UsageError):
     """The machine has not made a run that a finding needs."""
@@ -20,8 +24,8 @@ class MissingRun(UsageError):
 
 @dataclass(frozen=True)
 class Case:
-    """Trials that differ in their block alone: of one run, on one database. Without `column` or `writers`: the layout
-    has one there."""
+    """Trials that differ in their block alone: of one run, on one database. Without `writers`: the layout has one
+    there. Without `column`: the one that people use, not `IN_ORDER`."""
 
     run: str
     database: str
@@ -60,6 +64,8 @@ class Values:
             and case.column in ("", arm.column)
             and case.writers in (0, arm.writers)
         ]
+        if len(fit) > 1 and not case.column:
+            fit = [arm for arm in fit if arm.column != IN_ORDER]
         if len(fit) != 1:
             raise UsageError(f"{case}: {len(fit)} arms of the study fit and not one.")
         return fit[0]
@@ -77,10 +83,13 @@ class Values:
         assert summary
         return summary
 
+    def rows(self, case: Case) -> int:
+        """The rows of each trial."""
+        return self.arm(case).trials[0].rows
+
     def per_row(self, case: Case, metric: Metric, subject: Subject = KEY) -> Summary:
         """The metric's median over blocks, divided by the rows."""
-        rows = self.arm(case).trials[0].rows
-        summary = summarise([value / rows for value in self.by_block(case, metric, subject).values()])
+        summary = summarise([value / self.rows(case) for value in self.by_block(case, metric, subject).values()])
         assert summary
         return summary
 
