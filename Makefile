@@ -72,6 +72,8 @@ COMPILE = $(BIN)/keybench run --server model --layout uuid-v4 --blocks 1 --resul
 LOAD = --scenario quick --rows 2000 --payload 100,0-200
 COST = --scenario quick --rows 20000 --ram 2MB
 PAST = --scenario scripts/past.toml
+UPDATES = --db postgresql,sqlite --scenario scripts/updates.toml
+CHILDREN = --db postgresql --scenario fk-index --rows 2000
 OTHERS = $$($(BIN)/python -c 'from keybench.databases.registry import engines; \
   print(",".join({on.name for on in engines().values() if on.has_page_model} - {"mariadb", "mysql"}))')
 
@@ -81,7 +83,8 @@ kernels-innodb: env
 
 kernels-others: env
 	-@mkdir -p build && rm -f build/$@.sqlite && $(COMPILE) --db $(OTHERS) $(LOAD) >build/$@.log && \
-	  $(COMPILE) --db $(OTHERS) $(COST) >>build/$@.log && $(COMPILE) --db $(OTHERS) $(PAST) >>build/$@.log
+	  $(COMPILE) --db $(OTHERS) $(COST) >>build/$@.log && $(COMPILE) --db $(OTHERS) $(PAST) >>build/$@.log && \
+	  $(COMPILE) $(UPDATES) >>build/$@.log && $(COMPILE) $(CHILDREN) >>build/$@.log
 
 bench: env
 	$(BIN)/python -m benchmarks

@@ -133,7 +133,7 @@ def of_page_size(request, engine, servers) -> Iterator[MySqlAdmin]:
 @pytest.mark.parametrize(
     ("column", "payload", "role", "stream", "rows"),
     first(
-        4,
+        2,
         [
             # the smallest one of 4 KiB whose order an extent of 64 spoils
             ("binary16", 0, "clustered", "increasing", 3375),

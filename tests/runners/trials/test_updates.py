@@ -8,6 +8,7 @@ from keybench.databases.registry import engine
 from keybench.model.metric import Metric
 from keybench.model.subject import MODEL, SubjectKind
 from keybench.results.store.records import Trial
+from tests.parameters import first
 from tests.runners.conftest import Run, latest_trials
 
 HEAD = 'title = "t"\nrows = 2000\nstart = 2026-01-01T00:00:00Z\n[load]\nrows_per_tx = 200\n'
@@ -45,12 +46,16 @@ def phases(trial: Trial, metric: Metric, kind: SubjectKind = SubjectKind.PHASE) 
 
 @pytest.mark.parametrize(
     ("database", "server"),
-    [
-        ("postgresql", "embedded"),
-        ("mariadb", "local"),
-        ("sqlite", "auto"),
-        *(pytest.param(name, "local", marks=pytest.mark.long) for name in ("postgresql", "mysql")),
-    ],
+    first(
+        3,
+        [
+            ("postgresql", "embedded"),
+            ("mariadb", "local"),
+            ("sqlite", "auto"),
+            ("postgresql", "local"),
+            ("mysql", "local"),
+        ],
+    ),
 )
 def test_rows_are_updated_and_read_on_a_server(here: Run, tmp_path: Path, database: str, server: str) -> None:
     on = engine(database)
@@ -83,6 +88,7 @@ def test_rows_are_updated_and_read_on_a_server(here: Run, tmp_path: Path, databa
             assert (pages["3 update"] or 0) > (pages["2 update"] or 0)
 
 
+@pytest.mark.long
 def test_updates_of_the_same_length_leave_the_leaves_of_innodb_as_they_are(here: Run, tmp_path: Path) -> None:
     if reason := engine("mariadb").missing("local"):
         pytest.skip(reason)
@@ -118,14 +124,16 @@ UPSERT, QUEUE, ALONE = "upsert", "queue-popped", "autovacuum-on"
 
 @pytest.mark.parametrize(
     ("scenario", "database"),
-    [
-        (QUEUE, "sqlite"),
-        (UPSERT, "sqlite"),
-        *(
-            pytest.param(*one, marks=pytest.mark.long)
-            for one in ((ALONE, "postgresql"), (QUEUE, "mariadb"), (UPSERT, "mariadb"))
-        ),
-    ],
+    first(
+        1,
+        [
+            (QUEUE, "sqlite"),
+            (UPSERT, "sqlite"),
+            (ALONE, "postgresql"),
+            (QUEUE, "mariadb"),
+            (UPSERT, "mariadb"),
+        ],
+    ),
 )
 def test_scenarios_that_keybench_brings(here: Run, tmp_path: Path, scenario: str, database: str) -> None:
     server = {"mariadb": "local"}.get(database, "embedded")
