@@ -83,7 +83,8 @@ def drawing() -> str:
         shown = "".join(_frame(found[number], top, _HIGH, title, full) for title, top, found in series)
         rows = f'<text class="r" x="{_WIDTH - _LEFT}" y="22">{series[0][2][number].rows:,} rows</text>'
         last = ' class="last"' if number == _FRAMES - 1 else ""
-        frames.append(f'<g{last} style="animation-delay:{number * _SECONDS / _FRAMES:.2f}s">{shown}{rows}</g>')
+        delay = (number + 1 - _FRAMES) * _SECONDS / _FRAMES  # the last frame is first, for paper
+        frames.append(f'<g{last} style="animation-delay:{delay:.2f}s">{shown}{rows}</g>')
     hold = 100 / _FRAMES
     label = (
         "The pages of an index as rows come. Random UUIDs write to pages everywhere and leave them two thirds full; "
