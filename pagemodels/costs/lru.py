@@ -42,12 +42,12 @@ _RING, _KEPT, _PLACES = range(3)
 """The first elements of `_Cache.pages` are the ends of two rings of pages by last use: _RING of pages that may leave,
 _KEPT of those that the transaction has changed in a private cache. Page n is element _PLACES + n."""
 _ROOM, _HELD, _KEPT_PAGES, _PRIVATE, _LAST_ROW, _TRANSACTION, _LOG_PAGES, _LOG_BEGAN, _CHECKPOINT = range(9)
-_MOST_USES, _TABLE_USES, _KEPT_WHEN_FULL, _UNRELATED = 9, 10, 11, 12
+_MOST_USES, _TABLE_USES, _KEPT_WHEN_FULL = 9, 10, 11
 """Fields of `_Cache.facts`. _ROOM: pages that fit the cache. _HELD: pages in it. _KEPT_PAGES: pages in the ring _KEPT.
 _PRIVATE: whether that ring is in use. _LAST_ROW: the row of the last touch. _TRANSACTION: its transaction, from 1.
 _LOG_PAGES: pages in the log since the last checkpoint. _LOG_BEGAN: the transaction that followed it. _CHECKPOINT: pages
-in the log from which on a transaction ends with a checkpoint. _MOST_USES, _TABLE_USES, _KEPT_WHEN_FULL, _UNRELATED: of
-`LruCache.empty`."""
+in the log from which on a transaction ends with a checkpoint. _MOST_USES, _TABLE_USES,
+_KEPT_WHEN_FULL: of `LruCache.empty`."""
 _MOST_KEPT = 0.9
 """Share of a private cache that changed pages can fill: then one of them may leave for each page that comes
 (`n90pct` in SQLite's pcache1.c)."""
@@ -62,7 +62,7 @@ class _Cache(NamedTuple):
     pages: NDArray[np.int32]
     """(pages + 2, 6): by the names above."""
     facts: Integers
-    """(13,): by the names above."""
+    """(12,): by the names above."""
     waiting: Integers
     """(4,): different pages in the log since the last checkpoint, by kind."""
 
@@ -89,10 +89,8 @@ class LruCache:
         checkpoint: int = _NEVER,
         uses: tuple[int, int] = (0, 0),
         kept: int = 0,
-        unrelated: int = 0,
     ) -> Self:
         """A cache for `room` pages. When it is full, the oldest leave until it has `kept` (0: one less than `room`).
-        `unrelated`: pages in it before the load, which no row uses, so that they leave first.
 
         `private`: each writer has a cache of its own, which it loses when another one has written, and which keeps the
         pages that a transaction changes until it ends; else all writers share one.
@@ -100,9 +98,8 @@ class LruCache:
         `uses`: of a page of the index and of the table, how many of its uses count. For each of them it stays once more
         when it is the oldest, and becomes the newest: a clock. 0: any use makes it the newest.
         """
-        facts = np.zeros(_UNRELATED + 1, np.int64)
+        facts = np.zeros(_KEPT_WHEN_FULL + 1, np.int64)
         facts[_KEPT_WHEN_FULL] = kept or room - 1
-        facts[[_HELD, _UNRELATED]] = min(unrelated, room - 1)
         facts[[_ROOM, _PRIVATE, _LAST_ROW, _CHECKPOINT]] = room, private, -1, checkpoint
         facts[[_MOST_USES, _TABLE_USES]] = uses
         pages = np.zeros((_PLACES, _USES + 1), np.int32)
@@ -198,9 +195,6 @@ def _use(cache: _Cache, place: int, kind: int, use: int, counts: Integers) -> No
     stays = pages[place, _STATE] != _ABSENT and facts[_MOST_USES] > 0  # where it is in its ring
     if pages[place, _STATE] == _ABSENT:
         if facts[_HELD] == facts[_ROOM]:
-            unrelated = min(facts[_UNRELATED], facts[_ROOM] - facts[_KEPT_WHEN_FULL])
-            facts[_UNRELATED] -= unrelated
-            facts[_HELD] -= unrelated
             while facts[_HELD] > facts[_KEPT_WHEN_FULL]:
                 _drop_oldest(cache, counts)
         facts[_HELD] += 1
@@ -248,7 +242,7 @@ def _begin(cache: _Cache, empties: bool, counts: Integers) -> None:
         pages[newest, _NEWER], pages[_RING, _OLDER] = _RING, newest
         pages[_KEPT, _NEWER] = pages[_KEPT, _OLDER] = _KEPT
         facts[_KEPT_PAGES] = 0
-    while empties and facts[_HELD] > facts[_UNRELATED]:
+    while empties and facts[_HELD] > 0:
         _drop_oldest(cache, counts)
 
 

@@ -55,8 +55,6 @@ _EXTENT, _BLOCK = 8 << 20, 160
 _CLEANED_FROM, _CLEANED_TO, _MYSQL_KEPT_FREE = 768, 1536, 512
 """Free pages at which MariaDB's page cleaner begins, half of innodb_lru_scan_depth, and those at which it ends. Pages
 that MySQL's keeps free: half of its 1,024 agrees with two measured loads (docs/beyond-memory.md)."""
-_SYSTEM_PAGES = 300
-"""Pages of its own that MariaDB has in its pool when a load begins, about: of 10.11 after its start."""
 _LEAST_USED = 256
 """Pages that the cleaner leaves at least (BUF_LRU_MIN_LEN)."""
 
@@ -97,8 +95,7 @@ class CostModel(InnodbModel):
         require(rows.ranks)
         ranks, n = np.ascontiguousarray(rows.ranks, np.int64), len(rows.ranks)
         room, kept = self._room(server)
-        leaves = self.new_leaves(n)
-        cache = LruCache.empty(rows, room, kept=kept, unrelated=round(_SYSTEM_PAGES * server.share))
+        leaves, cache = self.new_leaves(n), LruCache.empty(rows, room, kept=kept)
         beside = np.full((0, 2), _NONE, np.int32)  # the neighbours of each leaf
         for begin in range(0, n, _CHUNK):
             end = min(n, begin + _CHUNK)
