@@ -14,6 +14,7 @@ import pytest
 from keybench.advice.updates import MEASURED
 from keybench.databases.registry import engine
 from keybench.model.table import Table
+from keybench.pagemodels.contract import KeepsState
 from scripts.study import page
 from scripts.study.__main__ import ROOT, StudyRun, differences, make, page_counts, study_runs
 from scripts.study.finding import Finding
@@ -205,6 +206,25 @@ def test_what_advise_says_of_updates_was_measured() -> None:
             pages = median(run, "leaf_pages", database="postgresql", layout=layout).median()
             times.append(round(pages / model.insert(order).leaf_pages, 1))
         assert (min(times), max(times)) == MEASURED[ascends]
+
+
+def test_what_a_rebuilt_index_gains_by_a_switch_depends_on_its_growth() -> None:
+    rows, draw = 200_000, np.random.default_rng(3)
+    model = engine("postgresql").page_model(Table("t", engine("postgresql").column("uuid"), payload=100))
+    assert isinstance(model, KeepsState)
+    old, ratios = draw.random(rows), []
+    for more in (10_000, 40_000, 100_000, 200_000):
+        pages = []
+        for new in (0.006 + np.arange(more) * 1e-12, draw.random(more)):  # UUIDv7 begin with 01: 1/256 and a little
+            ranks = np.argsort(np.argsort(np.concatenate([old, new])))
+            index = model.state(rows + more)
+            index.insert(ranks[:rows])
+            index.rebuild(90)
+            index.insert(ranks[rows:])
+            pages.append(index.stats().leaf_pages)
+        ratios.append(f"{pages[0] / pages[1]:.2f}")
+    (switch,) = (one for one in findings(VALUES) if one.name == "switch")
+    assert set(ratios) <= set(re.findall(r"\d\.\d\d", switch.sentence + switch.holds)), ratios
 
 
 def test_a_second_machine_says_the_same_sentence() -> None:

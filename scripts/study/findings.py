@@ -142,8 +142,8 @@ def random_time(values: Values) -> Finding:
         elsewhere=f"Elsewhere: {by_server(without(ratio, 'postgresql'))}. SQLite writes each changed page to its log "
         "(finding #log).",
         holds="as in finding #random-pages; each commit is flushed to the disk; a page cache of 1 GB (SQLite 256 MB).",
-        fails="the ratio is of this machine and of batches of 1,000 rows. With one row a transaction the commits "
-        "hide it (finding #not-to-care).",
+        fails="the ratio is of this machine and of batches of 1,000 rows. With one row a transaction, commits vary "
+        "too much to show it (finding #not-to-care).",
         runs=[TWO_MILLION],
         picture=Picture(
             "Random UUIDs take longer", "insert time, times that of bigint; two million rows in memory",
@@ -175,7 +175,7 @@ def beyond_memory(values: Values) -> Finding:
         f"inserts take {span(time['mariadb'])} times as long as with UUIDv7 on MariaDB and {span(time['postgresql'])} "
         "times on PostgreSQL.",
         elsewhere=f"Pages that are read for each row, with random UUIDs and with UUIDv7: {listed(said)}.",
-        holds="the table is loaded from empty until its index is eight times the page cache of 64 MB: "
+        holds="the table is loaded until an index of 16-byte keys is eight times the page cache of 64 MB: "
         f"{millions('postgresql')} rows on PostgreSQL, {millions('mariadb')} on MariaDB, whose index is the table. "
         "1,000 rows a transaction, ten keys a millisecond (finding #milliseconds); one repetition.",
         fails="the times are of this machine's disk. PostgreSQL reads from the operating system's cache here, "
@@ -216,14 +216,13 @@ def wide_keys(values: Values) -> Finding:
     return Finding(
         name="bigint",
         sentence="At one key a millisecond, UUIDv7 costs in pages its 16 bytes and no more: "
-        f"{span(pages['postgresql'])} times the index pages of bigint on PostgreSQL and {span(pages['mariadb'])} "
-        "times the table pages on MariaDB.",
+        f"{span(pages['postgresql'])} times the index pages of bigint on PostgreSQL, where an entry takes 28 bytes "
+        f"instead of 20, and {span(pages['mariadb'])} times the table pages on MariaDB.",
         elsewhere=f"Pages elsewhere: {by_server(without(pages, 'postgresql', 'mariadb'))}. Time: {by_server(time)}.",
         holds="as in finding #random-pages. MariaDB and MySQL keep whole rows on these pages: narrower ones make it "
         "larger.",
-        fails="each foreign key holds the key once more, and so does each other index of a table that lies in key "
-        "order (MariaDB, MySQL, SQL Server's clustered). SQLite's integer key has no index beside the table; any "
-        "other key has one.",
+        fails="each foreign key holds the key once more, and so does each secondary index of a clustered table "
+        "(MariaDB, MySQL, SQL Server). SQLite's integer key has no index beside the table; any other key has one.",
         runs=[TWO_MILLION],
         picture=Picture(
             "UUIDv7 against bigint", "leaf pages of UUIDv7, times those of bigint",
@@ -254,20 +253,22 @@ def column(values: Values) -> Finding:
     bars = [_others(values, name, (V4, V7, EFCORE), one) for name in ("postgresql", "mysql") for one in ("", IN_ORDER)]
     return Finding(
         name="column",
-        sentence="Keys are in order only in a column that sorts them so: EF Core's sequential GUIDs need "
+        sentence="Sequential keys need a column that sorts them: EF Core's sequential GUIDs need "
         f"{against_random(EFCORE, 'postgresql')} times the pages of random UUIDs in PostgreSQL's `uuid`, and "
         f"{against_random(EFCORE, 'postgresql', IN_ORDER)} times where their bytes are stored in SQL Server's order.",
-        elsewhere=f"With UUIDv7 it is the other way round: {against_random(V7, 'postgresql')} and "
-        f"{against_random(V7, 'postgresql', IN_ORDER)}. EF Core's and UUIDv7 in SQL Server's order elsewhere: "
-        f"{listed(other_way)}. In the order of the text EF Core's keys take longer, times: {by_server(time)}.",
-        holds="two million rows, one writer, one repetition. EF Core's are made for SQL Server, whose "
-        "`uniqueidentifier` sorts by the last six bytes first, where UUIDv7 is random. These servers stored the 16 "
-        f"bytes so that they sort likewise. SQL Server's page model says the same of UUIDv7: {span(modelled)}.",
+        elsewhere=f"UUIDv7 is the reverse: {against_random(V7, 'postgresql')} and "
+        f"{against_random(V7, 'postgresql', IN_ORDER)}. In SQL Server's order elsewhere, EF Core's and UUIDv7: "
+        f"{listed(other_way)}. EF Core's keys take this many times as long in the order of the text as in SQL "
+        f"Server's: {by_server(time)}.",
+        holds="two million rows, one writer, one repetition. SQL Server's `uniqueidentifier`, for which EF Core's "
+        "are made, sorts by the last six bytes first, where UUIDv7 is random. We stored the 16 bytes to sort as "
+        "there, on PostgreSQL in `bytea`, whose entries are wider than those of `uuid`. SQL Server's page model says "
+        f"the same of UUIDv7: {span(modelled)}.",
         fails="in `binary(16)` UUIDv7 ascends on SQL Server too, if its bytes are stored in the order of its text "
         "(.NET's `ToByteArray` has another).",
         runs=[run, MSSQL],
         picture=Picture("The same keys, other columns", "leaf pages, two million rows", bars, own_scales=True),
-        published=[Published("agrees", "GUIDs of another order fragment as random ones do.", _FRAGMENTATION)],
+        published=[Published("agrees", "GUIDs of another order fragment like random ones.", _FRAGMENTATION)],
     )
 
 
@@ -297,12 +298,12 @@ def generators(values: Values) -> Finding:
     ]
     return Finding(
         name="generators",
-        sentence="While one process makes one key a millisecond, generators of keys in order need the same pages: in "
-        f"SQL Server's order, NEWSEQUENTIALID, RT.Comb and Morris' keys need {extent(spread)} times those of EF "
-        "Core's on PostgreSQL, MariaDB, MySQL and SQLite.",
-        elsewhere=f"In the order of the text, ULID and HotGuid need {extent(others)} times the pages of UUIDv7 there.",
-        holds="two million rows, each kind in a column that sorts it, one repetition. SQL Server's page model has "
-        "the same ratios in `uniqueidentifier`.",
+        sentence="While one process makes one key a millisecond, generators of keys in order need equally many "
+        f"pages: in SQL Server's order, NEWSEQUENTIALID, RT.Comb and Morris' keys need {extent(spread)} times as many "
+        "as EF Core's, on PostgreSQL, MariaDB, MySQL and SQLite.",
+        elsewhere=f"In the order of the text, ULID and HotGuid need {extent(others)} times as many as UUIDv7.",
+        holds="two million rows, each kind in a column that sorts it, one repetition. SQL Server's page model says "
+        "the same of those four.",
         fails="with more keys a millisecond (finding #milliseconds) or several processes (findings #lag and "
         "#lag-mssql).",
         runs=[OTHERS, MSSQL],
@@ -324,10 +325,10 @@ def milliseconds(values: Values) -> Finding:
     ]
     return Finding(
         name="milliseconds",
-        sentence=f"Ten UUIDv7 a millisecond lose their small size on MariaDB: they need {span(ten['mariadb'])} times "
+        sentence=f"Ten UUIDv7 a millisecond lose their advantage on MariaDB: they need {span(ten['mariadb'])} times "
         f"the pages of bigint, one a millisecond {span(one['mariadb'])} times.",
         elsewhere=f"Random UUIDs need {span(v4)} times. PostgreSQL needs {span(ten['postgresql'])} and "
-        f"{span(one['postgresql'])} times.",
+        f"{span(one['postgresql'])} times: it keeps 90 % on the left of any split of the last page.",
         holds="a UUIDv7 of a millisecond and random bits; one writer; 3.7 million rows at ten a millisecond, two "
         "million at one. Keys of the same millisecond are in no order, and InnoDB splits the last page in half where "
         "a key is not the highest. Time and reads stay small (finding #beyond-memory), since all keys go to the end.",
@@ -358,21 +359,21 @@ def lag(values: Values) -> Finding:
     bars = groups(values, LAG, _LAGGING, PAGES, column=IN_ORDER)
     return Finding(
         name="lag",
-        sentence="Application processes whose keys are late cost pages on PostgreSQL (EF Core's keys of four "
-        f"processes need {span(each['postgresql'])} times the pages of RT.Comb's), and not on MariaDB, MySQL or "
-        "SQLite, unless two start in the same instant.",
-        elsewhere=f"Elsewhere: {by_server(without(each, 'postgresql'))}. There late keys fill pages of their own, "
-        "while keys that overtake each other at the end split the last page. Four instances that are restarted in "
-        f"turn, twice: {by_server(restarted)}. A day on which instances come and go: {by_server(day)}; two of them "
-        "start in the same instant, so that their keys lie between one another. If one starts a second later, "
-        "MariaDB's pages are full, by its page model.",
-        holds="one process works for two hours. Two more start within a minute and work in the second hour; a fourth "
-        "starts then. EF Core's generator reads the clock at its start and then counts keys, so that "
+        sentence="Late processes cost pages on PostgreSQL: EF Core's keys of four processes need "
+        f"{span(each['postgresql'])} times the pages of RT.Comb's. Elsewhere they need no more, unless two processes "
+        "start in the same instant.",
+        elsewhere=f"{by_server(without(each, 'postgresql'))}. InnoDB splits a page at the new row where rows follow "
+        "one another: late keys fill pages of their own, while keys that overtake each other at the end halve the "
+        f"last page. Four instances, each restarted twice: {by_server(restarted)}. A day on which instances come and "
+        f"go, two of them started in the same instant, so that their keys interleave: {by_server(day)}. With a second "
+        "between those two MariaDB's pages are full, by its page model.",
+        holds="one process works for two hours. Two that start within a minute of it work in the second hour, and a "
+        "fourth starts then. EF Core's generator reads the clock at its start and then counts keys, so that "
         f"{number(deep.median, 0)} % of its keys go far behind the end, half of the late ones "
         f"{number(behind.median / 60, 0)} minutes or more. 180,000 rows, one a transaction; the 16 bytes sort as in "
         "SQL Server.",
-        fails="one process alone does not fall behind. HotGuid's keys do not ascend in that order, and need "
-        f"{span(hotguid)} times the pages of RT.Comb's on PostgreSQL. NEWSEQUENTIALID is of one server here.",
+        fails="one process alone does not fall behind. HotGuid's keys do not ascend in SQL Server's order, and need "
+        f"{span(hotguid)} times the pages of RT.Comb's on PostgreSQL. NEWSEQUENTIALID used one server.",
         runs=[LAG, "rolling-restart", "scale-in-out"],
         picture=Picture("Four processes, three of them late", "leaf pages, 180,000 rows", bars, own_scales=True),
         published=[Published("agrees", "Where several processes run, keys are not inserted in order.", _EFCORE)],
@@ -385,13 +386,13 @@ def retention(values: Values) -> Finding:
     ratio = ratios(values, run, V4, V7, PAGES)
     return Finding(
         name="retention",
-        sentence="Where old rows are deleted, UUIDv7 stays small: after a window of 90 days has moved on by 160 "
+        sentence="Where whole days are deleted, UUIDv7 stays small: after a window of 90 days has moved on by 160 "
         f"days, random UUIDs hold {span(ratio['postgresql'])} times its pages on PostgreSQL.",
         elsewhere=f"Elsewhere: {by_server(without(ratio, 'postgresql'))}.",
         holds="a million rows in all. 90 days of rows are loaded; then, 16 times, 10 days come, the oldest 10 are "
         "deleted, and the index is cleaned (VACUUM, purge).",
-        fails="PostgreSQL uses a page again only when it is empty. Where deletions leave some rows of each day, "
-        "pages of UUIDv7 stay nearly empty there.",
+        fails="PostgreSQL reuses a page only once it is empty. Where deletions leave some rows of each day, pages of "
+        "UUIDv7 stay nearly empty there.",
         runs=[run],
         picture=Picture("A window of 90 days that moves on", "leaf pages at the end",
                         groups(values, run, (V4, V7, CONTROL), PAGES), own_scales=True),
@@ -404,20 +405,20 @@ def switch(values: Values) -> Finding:
     ratio, later = (ratios(values, one, V7, V4, PAGES) for one in (run, unbuilt))
     return Finding(
         name="switch",
-        sentence="A switch to UUIDv7 can make an index larger: 200,000 UUIDv7 after 200,000 random UUIDs leave "
-        f"{span(ratio['postgresql'])} times the pages that 200,000 more random UUIDs leave, on PostgreSQL.",
+        sentence="A switch to UUIDv7 can make an index larger: 200,000 UUIDv7 after a rebuild of 200,000 random "
+        f"UUIDs leave {span(ratio['postgresql'])} times the pages that 200,000 more random UUIDs leave, on PostgreSQL.",
         elsewhere=f"Elsewhere UUIDv7 leaves fewer: {by_server(without(ratio, 'postgresql'))} times. Without a "
         f"rebuild, a million after two million random UUIDs: {by_server(later)} times.",
-        holds="the index is rebuilt before the switch, and then doubles; other growth gives other figures. Today's "
-        "UUIDv7 begin with 01, so they go between random ones, where PostgreSQL splits a page in half, and the "
-        "halves are not filled again.",
+        holds="the index is rebuilt before the switch, and then doubles. By the page model, the ratio is 1.09 when "
+        "it has grown by a twentieth, 0.68 by a fifth and 0.95 by a half. Today's UUIDv7 begin with 01, so they land "
+        "between random ones, where PostgreSQL splits a page in half, and the halves are not filled again.",
         fails="after another `REINDEX`, or once the random rows are deleted.",
         runs=[run, unbuilt],
         picture=Picture("Random keys, a rebuild, then UUIDv7", "leaf pages at the end",
                         groups(values, run, (V4, V7), PAGES), own_scales=True),
         published=[
             Published("agrees", "500,000 UUIDv7 after as many UUIDv4 make it 21 % larger (no rebuild).", _MULTICA),
-            Published("disagrees", "New UUIDv7 in a table of UUIDv4 are not any worse (an assumption).", _MEDPLUM),
+            Published("disagrees", "On PostgreSQL, new UUIDv7 in a table of UUIDv4 are not any worse.", _MEDPLUM),
         ],
     )  # fmt: skip
 
@@ -435,7 +436,7 @@ def modelled(values: Values) -> Finding:
         name="modelled",
         sentence=f"By their page models, random UUIDs need {span(sequential)} times the pages of EF Core's sequential "
         f"GUIDs on SQL Server, and {span(oracle)} times those of UUIDv7 on Oracle.",
-        holds="as in finding #random-pages, in `uniqueidentifier` as the clustered key and in `raw(16)`.",
+        holds="as in finding #random-pages, in `uniqueidentifier` as the clustered key, and in an index on `raw(16)`.",
         fails="no SQL Server and no Oracle has run this: page models computed it, by the rules that files of real "
         "SQL Servers show and that Oracle documents.",
         runs=[run],
@@ -458,7 +459,7 @@ def lag_on_mssql(values: Values) -> Finding:
         sentence=f"On SQL Server the same late keys cost no pages, by its page model: EF Core's need {span(ratio)} "
         "times the pages of RT.Comb's.",
         elsewhere=f"HotGuid's form for SQL Server, whose keys overtake each other at the end, needs {span(hotguid)} "
-        "times.",
+        "times those of RT.Comb's.",
         holds="as in finding #lag, in `uniqueidentifier`. When a late key meets a full page, SQL Server splits that "
         "page at the new key, not in the middle, as files of real servers show. The next late keys fill the new page.",
         fails="no SQL Server has run this. Splits still write log. On Oracle, in the same order of bytes, EF Core's "
@@ -497,8 +498,9 @@ def edge(values: Values) -> Finding:
         sentence=f"In a table of 6,400 rows, eight writers at once give a counter {span(pages['postgresql'])} times "
         "the pages that it has with one writer, on PostgreSQL.",
         elsewhere=f"Elsewhere: {by_server(without(pages, 'postgresql'))}.",
-        holds=f"6,400 rows, one a transaction, as fast as the writers can: an index of {small('postgresql')} pages on "
-        f"PostgreSQL and of {small('mariadb')} on MariaDB. Writers overtake each other on their way to the last page.",
+        holds=f"6,400 rows, one a transaction, at full speed: with one writer an index of {small('postgresql')} pages "
+        f"on PostgreSQL and of {small('mariadb')} on MariaDB. Writers overtake each other on their way to the last "
+        "page.",
         fails="larger tables were not measured. Whether writers wait for the last page is not decided: UUIDv7 took "
         f"from {number(min(ends), 2)} to {number(max(ends), 2)} times the time of random UUIDs (all intervals "
         "together), on two processors.",
@@ -523,8 +525,9 @@ def not_to_care(values: Values) -> Finding:
     bars = [(TITLES[name], [Bar(one, ratio(name, one, CONTROL)) for one in (V4, V7)]) for name in names]
     return Finding(
         name="not-to-care",
-        sentence=f"When not to care: with one row a transaction, 6,400 rows take {span(time['postgresql'])} times as "
-        "long with random UUIDs as with UUIDv7 on PostgreSQL. Commits vary too much to show what the keys cost.",
+        sentence="When not to care about time: with one row a transaction, 6,400 rows take "
+        f"{span(time['postgresql'])} times as long with random UUIDs as with UUIDv7 on PostgreSQL. Commits vary too "
+        "much to show what the keys cost.",
         elsewhere=f"Elsewhere: {by_server(without(time, 'postgresql'))}.",
         holds="one writer, each commit flushed to the disk, which takes most of the time.",
         fails="six repetitions cannot exclude the ends of these intervals. The key matters where rows come in "
@@ -548,8 +551,8 @@ def updates(values: Values) -> Finding:
         name="updates",
         sentence=f"On PostgreSQL, updates in batches cancel UUIDv7's smaller index: it has {span(many)} times the "
         f"pages of random UUIDs where a transaction updates 1,000 rows, and {span(one)} times where each updates one.",
-        elsewhere=f"In a table of orders that also deletes, 100 rows a transaction: {by_server(ratio)}. MariaDB, "
-        "MySQL and SQLite change a row in its place and leave its key alone.",
+        elsewhere=f"In a workload with deletions, 100 rows a transaction: {by_server(ratio)}. MariaDB, MySQL and "
+        "SQLite change a row in its place and leave its key alone.",
         holds="a column with an index changes twice in each row, soon after the row came, so that each update adds "
         "an entry to the key's index (it is not HOT). VACUUM runs after each tenth of the rows. Where each update "
         "commits alone, PostgreSQL 14 and later remove old entries before a page splits.",
