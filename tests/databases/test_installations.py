@@ -93,8 +93,7 @@ def test_an_embedded_postgresql_comes_with_a_wheel(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("on", "setting", "value"),
-    [(POSTGRESQL, "shared_buffers", "512MB"), (MARIADB, "innodb_buffer_pool_size", "512M")],
+    ("on", "setting", "value"), [(POSTGRESQL, "shared_buffers", "512MB"), (MARIADB, "innodb_buffer_pool_size", "512M")]
 )
 def test_the_cache_is_never_more_than_a_quarter_of_memory(on, setting, value, monkeypatch) -> None:
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(total=2 << 30))

@@ -96,11 +96,7 @@ def test_each_row_uses_the_pages_of_a_plain_tree(seed: int, ascends: bool, table
     ranks = np.arange(n) if ascends else np.random.default_rng(seed).permutation(n)
     build = SortedBuild(lambda _fill: 4, lambda _fill: 3, lambda _fill: LEAF)
     model = PlainCacheModel(
-        leaf=LEAF,
-        branch=BRANCH,
-        density=lambda _rows, _used, _pages: 0.0,
-        build=build,
-        table_rows=table_rows,
+        leaf=LEAF, branch=BRANCH, density=lambda _rows, _used, _pages: 0.0, build=build, table_rows=table_rows
     )
     part, restart = min(cut, n), n // 2
     cost = model.load_cost(Load(ranks, [part, n], 10, restart=restart), Server(cache_bytes=ROOM * 8192))

@@ -142,13 +142,7 @@ def test_empty_pages_are_used_again(on: Engine, column: str, pages: tuple[int, i
     assert set(state.stats().page_numbers.tolist()) <= set(range(full + 1))
 
 
-@pytest.mark.parametrize(
-    ("on", "given", "pages"),
-    [
-        (MSSQL, {}, (15_625, 15_627)),
-        (ORACLE, {}, (2632, 3949)),
-    ],
-)
+@pytest.mark.parametrize(("on", "given", "pages"), [(MSSQL, {}, (15_625, 15_627)), (ORACLE, {}, (2632, 3949))])
 def test_a_few_keys_dated_ahead(on: Engine, given: dict[str, str], pages: tuple[int, int]) -> None:
     """docs/internals, of both engines, §6."""
     table = Table("t", on.default_column("uuid"), 100 if on is MSSQL else 0)

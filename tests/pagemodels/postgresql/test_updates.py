@@ -157,12 +157,7 @@ def test_a_full_page_also_drops_entries_of_dead_rows_beside_the_new_row() -> Non
 
 
 @settings(max_examples=6, deadline=None)
-@given(
-    st.sampled_from(list(SIZES)),
-    st.integers(2, 60),
-    st.sampled_from([0, 1, 50]),
-    st.integers(0, 2**32),
-)
+@given(st.sampled_from(list(SIZES)), st.integers(2, 60), st.sampled_from([0, 1, 50]), st.integers(0, 2**32))
 def test_an_index_of_a_foreign_key_has_the_items_of_plain_python(
     column: str, children: int, apart: int, seed: int
 ) -> None:
