@@ -16,6 +16,7 @@ from keybench.advice.needs import USUAL, needs
 from keybench.advice.output import as_json, document, terminal
 from keybench.advice.screen import screen, steps
 from keybench.errors import UsageError
+from tests.errors import raised
 
 Asked = Callable[..., Answer]
 ENGINES = {"sqlite": "bigint-identity", "oracle": "bigint-identity", "mariadb": "int-identity", "mssql": "int-identity"}
@@ -109,12 +110,12 @@ def test_all_figures_are_exact_where_all_rows_were_simulated(of: Answer) -> None
 
 
 def test_needs_that_exclude_one_another(asked: Asked) -> None:
-    with pytest.raises(UsageError) as error:
-        asked(unguessable=True, type="integer")
-    assert str(error.value).startswith(
-        "no layout on SQLite 3 meets --type integer --unguessable at once: drop one: without --type integer, `"
+    said = raised(UsageError, asked, unguessable=True, type="integer")
+    assert said.startswith(
+        "no layout on SQLite 3 meets --type integer --unguessable at once: drop one: without --type "
     )
-    assert "; without --unguessable, `bigint-identity`" in str(error.value)
+    assert "one: without --type integer, `" in said
+    assert "; without --unguessable, `bigint-identity`" in said
 
 
 def test_a_layout_whose_time_ends_is_told_with_the_reason(asked: Asked) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from keybench.advice.needs import USUAL, ExistingKeys, Needs, count_of, database_of, needs, needs_from_options
 from keybench.errors import UsageError
+from tests.errors import raised
 
 
 def form(**given: Any) -> Needs:
@@ -61,9 +62,7 @@ def test_rows_are_read_as_people_write_them(text: str, rows: int) -> None:
     ],
 )
 def test_what_the_form_cannot_mean(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError) as error:
-        form(**given)
-    assert str(error.value) == message
+    assert raised(UsageError, form, **given) == message
 
 
 @pytest.mark.parametrize(
@@ -82,9 +81,7 @@ def test_what_the_form_cannot_mean(given: dict[str, Any], message: str) -> None:
     ],
 )
 def test_unknown_names_get_close_ones(given: dict[str, Any], begins: str) -> None:
-    with pytest.raises(UsageError) as error:
-        form(**given)
-    assert begins in str(error.value)
+    assert begins in raised(UsageError, form, **given)
 
 
 def test_the_newest_version_is_the_default() -> None:
@@ -115,9 +112,7 @@ def test_a_file_fills_the_form_and_options_come_first(tmp_path: Path, monkeypatc
 
 
 def test_what_is_missing_is_named() -> None:
-    with pytest.raises(UsageError) as error:
-        needs_from_options({"db": "sqlite"})
-    assert str(error.value) == (
+    assert raised(UsageError, needs_from_options, {"db": "sqlite"}) == (
         "--rows is missing: how many rows will the table have at the size that you plan for (400M, 1e9)? "
         "Say it as in `keybench advise --db postgresql:18 --rows 1e9`."
     )

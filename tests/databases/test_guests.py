@@ -30,6 +30,7 @@ from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 from keybench.model.table import Table
+from tests.errors import raised
 
 PASSWORD = "s3cret/hunter:2 %@x" + secrets.token_hex(6)
 WORK = ("--layout", "uuid-v4", "--rows", "2000", "--blocks", "1")
@@ -135,9 +136,7 @@ def test_a_second_run_is_refused_until_the_first_has_ended(engine: Engine, owner
     first, second = provision(engine, owner.url(PASSWORD)), provision(engine, owner.url(PASSWORD))
     admin = engine.admin(first.start())
     admin.create(Table("trial", engine.columns[0], 10))
-    with pytest.raises(EnvironmentMissing) as refused:
-        second.start()
-    message = str(refused.value)
+    message = raised(EnvironmentMissing, second.start)
     assert message.startswith(f"{owner.title} at ")
     assert message.endswith(
         ": another run of keybench is using it, and both would use the same tables.\n"

@@ -16,6 +16,7 @@ from keybench.databases.mysql.flavour import MYSQL as MYSQL_FLAVOUR
 from keybench.databases.postgresql import servers
 from keybench.databases.postgresql.engine import ENGINE as POSTGRESQL
 from keybench.errors import EnvironmentMissing, UsageError
+from tests.errors import raised
 
 MISSING = [
     (POSTGRESQL, "KEYBENCH_POSTGRESQL_BIN", "PostgreSQL 13 or newer server (bin/postgres, bin/initdb)"),
@@ -49,9 +50,7 @@ def test_a_folder_without_the_programs_is_refused_although_another_version_is_in
         "the variable."
     )
     assert on.missing("local") == reason
-    with pytest.raises(EnvironmentMissing) as caught:
-        on.provision("local", on.settings("fast", "small"))
-    assert str(caught.value) == reason
+    assert raised(EnvironmentMissing, on.provision, "local", on.settings("fast", "small")) == reason
 
 
 @pytest.mark.parametrize(
@@ -78,12 +77,8 @@ def test_the_message_for_a_missing_server_says_how_to_install_it(on, reason, kin
     monkeypatch.setattr(servers, "_PATTERNS", ())
     monkeypatch.setattr(mysql, "_FOLDERS", ())
     assert on.missing("local") == reason
-    with pytest.raises(EnvironmentMissing) as caught:
-        on.provision("local", on.settings("durable", "small"))
-    assert str(caught.value) == reason
-    with pytest.raises(UsageError) as wrong:
-        on.missing("docker")
-    assert str(wrong.value) == f"{on.name} has no server kind 'docker': use {kinds}"
+    assert raised(EnvironmentMissing, on.provision, "local", on.settings("durable", "small")) == reason
+    assert raised(UsageError, on.missing, "docker") == f"{on.name} has no server kind 'docker': use {kinds}"
 
 
 def test_an_embedded_postgresql_comes_with_a_wheel(monkeypatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 from keybench.errors import UsageError
 from keybench.generators.core.layout import Layout, layout, layouts
 from keybench.plugins import discover
+from tests.errors import raised
 
 PLUGIN = """
 from dataclasses import dataclass
@@ -105,9 +106,7 @@ def test_a_wrong_declaration_is_named(declaration, message, monkeypatch: pytest.
     exec(PLUGIN + declaration, names)
     found = [*discover("keybench.layouts", "LAYOUTS"), ("acme_layouts", names["LAYOUTS"])]
     monkeypatch.setattr("keybench.generators.core.layout.discover", lambda *_: found)
-    with pytest.raises(UsageError) as refused:
-        layouts.__wrapped__()
-    assert str(refused.value) == message.format("acme_layouts")
+    assert raised(UsageError, layouts.__wrapped__) == message.format("acme_layouts")
 
 
 def test_a_layout_is_found_by_its_name_and_its_aliases() -> None:
@@ -125,9 +124,7 @@ def test_every_layout_has_a_summary_of_one_line() -> None:
 
 
 def test_an_unknown_name_lists_the_close_matches() -> None:
-    with pytest.raises(UsageError) as refused:
-        layout("rt-comb-postgres")
-    message = str(refused.value)
+    message = raised(UsageError, layout, "rt-comb-postgres")
     assert message.startswith("unknown layout 'rt-comb-postgres'. Did you mean rt-comb-postgresql or ")
     assert message.endswith(" or rt-comb-sql? `keybench list layouts` has all.")
     assert message.count("rt-comb") == 6, "the name itself, and the five nearest"

@@ -13,6 +13,7 @@ import pytest
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
 from keybench.results import frames
+from tests.errors import raised
 
 FEW = ("bigint-identity", "uuid-v4")
 
@@ -48,9 +49,8 @@ def test_a_failed_trial_is_a_row_without_a_value(fake_run, tmp_path) -> None:
 
 def test_without_pandas_the_error_names_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)  # type: ignore[arg-type]  # as if it were not installed
-    with pytest.raises(EnvironmentMissing) as missing:
-        frames.typed([])
-    assert str(missing.value) == "frames need pandas and pyarrow: pip install 'keybench[frames]'."
+    said = raised(EnvironmentMissing, frames.typed, [])
+    assert said == "frames need pandas and pyarrow: pip install 'keybench[frames]'."
     assert not isinstance(sys.modules["pandas"], ModuleType)
 
 

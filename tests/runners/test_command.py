@@ -10,6 +10,7 @@ from keybench.runners.config import options
 from keybench.runners.launch import command_line, licences_accepted, names, server_names
 from keybench.runners.trials.prediction import ModelTrial
 from tests.databases.installed import free_port
+from tests.errors import raised
 from tests.runners.conftest import Run, latest_trials, results
 
 
@@ -122,9 +123,7 @@ def test_a_repeated_option_stays_a_list(tmp_path: Path) -> None:
 def test_a_value_of_another_kind_is_refused(tmp_path: Path, value: str) -> None:
     path = tmp_path / "keybench.toml"
     path.write_text(f"[run]\ntrial-timeout = {value}\n")
-    with pytest.raises(UsageError) as caught:
-        options("run", ["trial_timeout"], path)
-    assert str(caught.value) == (
+    assert raised(UsageError, options, "run", ["trial_timeout"], path) == (
         f"{path}: [run] trial-timeout must be text, a number, true or false, or a list of texts: correct it."
     )
 
@@ -143,10 +142,9 @@ def test_a_value_of_another_kind_is_refused(tmp_path: Path, value: str) -> None:
 def test_what_the_parser_cannot_read_is_the_files_fault(tmp_path: Path, content: bytes, why: str) -> None:
     path = tmp_path / "keybench.toml"
     path.write_bytes(content)
-    with pytest.raises(UsageError) as caught:
-        options("run", ["rows", "db"], path)
-    assert str(caught.value).startswith(f"{path} cannot be read ({why}")
-    assert str(caught.value).endswith("): correct it or move it away.")
+    said = raised(UsageError, options, "run", ["rows", "db"], path)
+    assert said.startswith(f"{path} cannot be read ({why}")
+    assert said.endswith("): correct it or move it away.")
 
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import pytest
 from keybench.errors import UsageError
 from keybench.scenarios.files import load_scenario, parse_scenario, scenario_names
 from keybench.scenarios.index_phases import expanded, rows_by_phase
+from tests.errors import raised
 
 MINIMAL = 'title = "t"\nrows = 100\nstart = 2026-01-01T00:00:00Z\n'
 
@@ -108,6 +109,4 @@ WRITERS = '[[writer]]\nid = "a"\n[[writer]]\nid = "b"\n'
     ],
 )
 def test_what_makes_no_sense_is_refused(text: str, problem: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        parse_scenario("mine", text, where="mine.toml")
-    assert problem in str(refused.value)
+    assert problem in raised(UsageError, parse_scenario, "mine", text, where="mine.toml")

@@ -11,6 +11,7 @@ from keybench.model.load_path import LOAD_PATHS
 from keybench.model.payload import PayloadLengths
 from keybench.scenarios.files import load_scenario, parse_scenario, scenario_names, with_payload
 from keybench.scenarios.schema import scenario_of
+from tests.errors import raised
 
 PATHS = " or ".join(map(repr, LOAD_PATHS))
 MINIMAL = 'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n'
@@ -18,9 +19,7 @@ SMALLEST = MINIMAL + "[table]\n"
 
 
 def problem(text: str) -> str:
-    with pytest.raises(UsageError) as caught:
-        parse_scenario("mine", text, where="mine.toml")
-    return str(caught.value)
+    return raised(UsageError, parse_scenario, "mine", text, where="mine.toml")
 
 
 def test_a_scenario_that_only_makes_keys_has_one_writer() -> None:
@@ -62,12 +61,9 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_not_known() -> None:
-    with pytest.raises(UsageError) as caught:
-        load_scenario("quik")
-    assert str(caught.value).startswith(
-        "unknown scenario 'quik'. Did you mean quick? `keybench list scenarios` has all."
-    )
-    assert str(caught.value).endswith("Your own: give the path of a file that ends in .toml.")
+    said = raised(UsageError, load_scenario, "quik")
+    assert said.startswith("unknown scenario 'quik'. Did you mean quick? `keybench list scenarios` has all.")
+    assert said.endswith("Your own: give the path of a file that ends in .toml.")
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -244,9 +240,7 @@ def test_an_option_replaces_the_scenarios_payloads_and_names_itself(
     "text", ["x", "-1", "5-5", "9-3", "0-200:normal", "0-200:", "1,,2", "1-2-3", "1000001", "7,0-7"]
 )
 def test_other_texts_are_refused(text: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        with_payload(QUICK, text)
-    assert str(refused.value) == (
+    assert raised(UsageError, with_payload, QUICK, text) == (
         f"--payload {text}: write a number of characters up to 1,000,000, or a range with a distribution (uniform, "
         "zipfian or row-number), as in 100, 0-200 or 0-200:zipfian; several are separated by commas."
     )

@@ -13,6 +13,7 @@ from keybench.databases.core.ddl import alike, uuid_version
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layouts
+from tests.errors import raised
 
 MODELLED = [on.name for on in engines().values() if on.has_page_model]
 
@@ -45,10 +46,8 @@ def test_a_version_that_is_not_known_is_refused(version: str) -> None:
 
 
 def test_a_column_that_does_not_take_the_keys_is_refused() -> None:
-    with pytest.raises(
-        UsageError, match=r"^the column bigint does not take all uuid-v4 keys: choose another column\.$"
-    ):
-        created("postgresql", "18", "bigint", "uuid-v4")
+    said = raised(UsageError, created, "postgresql", "18", "bigint", "uuid-v4")
+    assert said == "the column bigint does not take all uuid-v4 keys: choose another column."
 
 
 def test_a_name_that_needs_quotes_gets_them() -> None:

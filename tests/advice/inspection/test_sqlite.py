@@ -18,6 +18,7 @@ from keybench.errors import EnvironmentMissing, UsageError
 from tests.advice.inspection.next_rows import assert_as_forecast
 from tests.advice.inspection.planted import FEW, LONG, tables
 from tests.advice.inspection.planting import STRANGE, assert_named, assert_strange_names_are_shown, into_sqlite
+from tests.errors import raised
 from tests.parameters import first
 
 
@@ -105,15 +106,11 @@ def test_what_cannot_be_inspected_is_said_in_a_sentence(tmp_path, capsys) -> Non
 def test_no_file_no_database_no_engine(tmp_path, capsys) -> None:
     (tmp_path / "text").write_text("no database" * 20)
     for name, reason in {"gone": "No such file or directory", "text": "no SQLite database"}.items():
-        with pytest.raises(
-            EnvironmentMissing, match=f"cannot be read as an SQLite database: {reason}.\nCheck the path"
-        ):
-            inspected(tmp_path / name, capsys)
-    with pytest.raises(
-        UsageError, match=r"^keybench looks at no redis:// databases: give the path of an SQLite file"
-    ) as no:
-        inspected("redis://h", capsys)
-    assert str(no.value).endswith("mariadb://, mssql://, mysql://, postgres://, postgresql://, sqlserver://.")
+        said = raised(EnvironmentMissing, inspected, tmp_path / name, capsys)
+        assert f"cannot be read as an SQLite database: {reason}.\nCheck the path" in said
+    said = raised(UsageError, inspected, "redis://h", capsys)
+    assert said.startswith("keybench looks at no redis:// databases: give the path of an SQLite file")
+    assert said.endswith("mariadb://, mssql://, mysql://, postgres://, postgresql://, sqlserver://.")
 
 
 def test_a_column_of_values_of_many_types(tmp_path, capsys) -> None:

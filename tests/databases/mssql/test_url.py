@@ -15,6 +15,7 @@ from keybench.errors import EnvironmentMissing, ServerError
 from tests.databases.failures import PASSWORD, QUOTED, failure, hidden
 from tests.databases.mssql.recording import Record, ServerSaysNo
 from tests.databases.mssql.test_statements import ANSWERS
+from tests.errors import raised
 
 SETTINGS = ENGINE.settings("durable", "small")
 pytestmark = pytest.mark.usefixtures("environment")
@@ -111,9 +112,8 @@ def test_messages_are_shown_without_the_names_of_the_layers(text: str, shown: st
 )
 def test_a_full_disk_has_a_next_step(record: Record, address, text: str, step: bool) -> None:
     record.refuse["INSERT"] = text
-    with pytest.raises(ServerError) as caught:
-        connection.connect(address).run("INSERT INTO t VALUES (1)")
-    assert str(caught.value) == f"SQL Server: {text}" + (f" {connection.MssqlConnection.when_full}" if step else "")
+    said = raised(ServerError, connection.connect(address).run, "INSERT INTO t VALUES (1)")
+    assert said == f"SQL Server: {text}" + (f" {connection.MssqlConnection.when_full}" if step else "")
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import LEAF_BYTES, key_bytes, leaf_record
 from tests.databases.loading import send
 from tests.databases.mysql.conftest import of_each
+from tests.errors import raised
 
 
 def version4(keys: Keys) -> Keys:
@@ -67,6 +68,5 @@ def test_a_mariadb_whose_uuid_is_another_is_refused_with_the_column_to_take(vers
     if not problem:
         ddl.check(Table("trial", ENGINE.column("uuid"), 0), version)
         return
-    with pytest.raises(ServerError) as refused:
-        ddl.check(Table("trial", ENGINE.column("uuid"), 0), version)
-    assert str(refused.value) == (f"this MariaDB ({version}) {problem}: choose a newer --server, or --column binary16.")
+    said = raised(ServerError, ddl.check, Table("trial", ENGINE.column("uuid"), 0), version)
+    assert said == f"this MariaDB ({version}) {problem}: choose a newer --server, or --column binary16."

@@ -14,6 +14,7 @@ from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
 from tests.databases.postgresql.load_counters import CACHE, Compared, by_one, compare, small_server
+from tests.errors import raised
 
 WITHIN = {"index": 0.1, "heap": 0.0, "written": 0.15, "images": 0.05, "log": 0.05}
 """By how much the model may differ: in a part of a load, or in all of it (`IN_ALL`)."""
@@ -93,9 +94,8 @@ def cost(rows: int, server: Server, *, restart: int | None = None, payload: int 
 
 
 def test_a_cache_of_a_few_pages_is_refused() -> None:
-    with pytest.raises(UsageError) as refused:
-        cost(10, Server(cache_bytes=99 * 8192))
-    assert str(refused.value) == "a cache of 811,008 bytes has fewer than 100 pages: give it more memory."
+    said = raised(UsageError, cost, 10, Server(cache_bytes=99 * 8192))
+    assert said == "a cache of 811,008 bytes has fewer than 100 pages: give it more memory."
 
 
 def test_a_restart_empties_the_cache() -> None:

@@ -16,6 +16,7 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.servers import LocalServer
 from keybench.errors import EnvironmentMissing
 from tests.databases.waiting import wait_while
+from tests.errors import raised
 
 KIND = "embedded" if not servers.missing("embedded") else "local"
 
@@ -75,9 +76,7 @@ def test_versions_are_those_of_server_driver_and_library(admin, address) -> None
 def test_wrong_settings_give_the_logs_last_lines(base) -> None:
     wrong = ENGINE.settings("durable", "small")
     wrong = replace(wrong, values={**wrong.values, "shared_buffers": "several"})
-    with pytest.raises(EnvironmentMissing) as caught:
-        LocalServer(KIND, wrong).start()
-    message = str(caught.value)
+    message = raised(EnvironmentMissing, LocalServer(KIND, wrong).start)
     assert message.startswith("the private PostgreSQL server ended while it started. The end of its log:\n")
     assert 'invalid value for parameter "shared_buffers": "several"' in message
     assert message.endswith("\nFix that, or choose another --server.")
@@ -93,9 +92,7 @@ def test_a_server_that_is_killed_while_its_database_is_made_is_a_sentence(base, 
         make(admin)
 
     monkeypatch.setattr(connection, "create_database", kill_and_make)
-    with pytest.raises(EnvironmentMissing) as caught:
-        LocalServer(KIND, ENGINE.settings("durable", "small")).start()
-    message = str(caught.value)
+    message = raised(EnvironmentMissing, LocalServer(KIND, ENGINE.settings("durable", "small")).start)
     assert message.startswith("the private PostgreSQL server failed while it started (PostgreSQL: ")
     assert "received immediate shutdown request" in message
     base.assert_nothing_left()

@@ -18,6 +18,7 @@ from keybench.model.table import Table
 from tests.databases.failures import PASSWORD, QUOTED, failure
 from tests.databases.loading import measured
 from tests.databases.postgresql.owner import Owner
+from tests.errors import raised
 
 SETTINGS = ENGINE.settings("durable", "small")
 pytestmark = pytest.mark.usefixtures("environment")
@@ -118,9 +119,7 @@ def test_servers_that_only_speak_its_protocol_are_refused(version: str, shown: s
         try:
             parameters = {**embedded.parameters, "options": "-csearch_path=another,pg_catalog"}
             for begin in (Schema, PostgresInspector):
-                with pytest.raises(EnvironmentMissing) as refused:
-                    begin(replace(embedded, server="url", parameters=parameters))
-                assert str(refused.value) == (
+                assert raised(EnvironmentMissing, begin, replace(embedded, server="url", parameters=parameters)) == (
                     f"this server is {shown}, not PostgreSQL, and keybench has no adapter of it: give the URL of a "
                     "PostgreSQL."
                 )

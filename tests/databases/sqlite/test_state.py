@@ -12,6 +12,7 @@ from keybench.errors import UsageError
 from keybench.model.table import KeyRole
 from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite.state import State
+from tests.errors import raised
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +77,5 @@ def test_a_million_rows_with_an_index_are_those_of_the_model(
 def test_another_fill_factor_is_refused(server: Bench) -> None:
     table = server.table(ENGINE.column("binary16"))
     server.admin.create(table)
-    with pytest.raises(UsageError) as refused:
-        server.admin.rebuild(table, 90)  # type: ignore[attr-defined]
-    assert str(refused.value) == "SQLite has no fill factor: VACUUM fills pages to 100 %, so rebuild at 100, not 90."
+    said = raised(UsageError, server.admin.rebuild, table, 90)  # type: ignore[attr-defined]
+    assert said == "SQLite has no fill factor: VACUUM fills pages to 100 %, so rebuild at 100, not 90."

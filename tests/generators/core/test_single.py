@@ -22,6 +22,7 @@ from keybench.generators.core.layout import layouts
 from keybench.generators.core.process import Process
 from keybench.generators.core.single import MonotonicClock, source
 from keybench.model.keys import Keys
+from tests.errors import raised
 
 ALL = {known.name: known for known in layouts().values()}
 TYPES = {"uuid": uuid.UUID, "int": int, "text": str, "bytes": bytes}
@@ -120,9 +121,7 @@ def test_keys_are_python_objects_of_the_layouts_kind(name) -> None:
 
 @pytest.mark.parametrize("name", NEED_A_NUMBER)
 def test_a_number_is_required_where_nothing_else_makes_keys_unique(name) -> None:
-    with pytest.raises(UsageError) as refused:
-        new(name)
-    assert str(refused.value) == (
+    assert raised(UsageError, new, name) == (
         f"{name} keys of two processes on one machine can be equal: give each process a number of its own, as in "
         f"new('{name}', worker=0)."
     )
@@ -133,16 +132,13 @@ def test_a_number_must_fit(name) -> None:
     most = ALL[name].description.worker_ids
     assert new(name, worker=most - 1) != new(name, worker=0)
     for worker in (-1, most):
-        with pytest.raises(UsageError) as refused:
-            new(name, worker=worker)
-        assert str(refused.value) == f"worker {worker} does not fit {name} keys: choose one from 0 to {most - 1}."
+        said = raised(UsageError, new, name, worker=worker)
+        assert said == f"worker {worker} does not fit {name} keys: choose one from 0 to {most - 1}."
 
 
 @pytest.mark.parametrize("name", those("plan"))
 def test_planned_keys_are_refused(name) -> None:
-    with pytest.raises(UsageError) as refused:
-        new(name)
-    assert str(refused.value) == (
+    assert raised(UsageError, new, name) == (
         f"{name} keys are made of row numbers or names from a plan, and a single key has none: let the "
         "database number the rows, or use a layout that needs no plan, such as uuid-v7."
     )
@@ -244,9 +240,8 @@ def test_the_time_of_a_guid_as_text() -> None:
     comb, legacy = "D01C25CC-63A7-47CC-B5BA-018E5F3BFF48", "E25AFE33-DB2D-4502-9BF0-919001862CC4"
     assert timestamp(comb, "rt-comb-sql") == datetime(2024, 3, 21, 4, 19, 11, 304_000, tzinfo=UTC)
     assert timestamp(uuid.UUID(legacy), "rt-comb-legacy") == datetime(2002, 1, 10, 23, 40, 35, tzinfo=UTC)
-    with pytest.raises(UsageError) as refused:
-        timestamp("nothing", "rt-comb-sql")
-    assert str(refused.value) == "'nothing' is no GUID: a GUID has 32 hexadecimal digits."
+    said = raised(UsageError, timestamp, "nothing", "rt-comb-sql")
+    assert said == "'nothing' is no GUID: a GUID has 32 hexadecimal digits."
 
 
 @pytest.mark.parametrize(
@@ -264,9 +259,7 @@ def test_the_time_of_a_guid_as_text() -> None:
     ],
 )
 def test_a_key_without_a_time_is_refused(name: str, key: uuid.UUID | int | str, message: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        timestamp(key, name)
-    assert str(refused.value) == message
+    assert raised(UsageError, timestamp, key, name) == message
 
 
 def test_few_keys_need_no_numba_and_other_modules_no_single_keys() -> None:

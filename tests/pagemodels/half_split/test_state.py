@@ -16,6 +16,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import IndexState, KeepsSizedState, KeepsState
 from keybench.pagemodels.half_split.kernel import COUNT
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel, SplitState
+from tests.errors import raised
 from tests.pagemodels.half_split.plain import Plain, PlainOracle, PlainSqlServer
 from tests.pagemodels.postgresql.reference import Reference
 
@@ -170,7 +171,5 @@ def test_impossible_fill_factors_are_refused_and_change_nothing(on: Engine, fill
     state = model.state(100)
     state.insert(np.arange(50))
     for work in (lambda: state.rebuild(fill), lambda: state.build(np.arange(10), fill)):
-        with pytest.raises(UsageError) as refused:
-            work()
-        assert str(refused.value) == message
+        assert raised(UsageError, work) == message
     assert state.stats().rows == 50

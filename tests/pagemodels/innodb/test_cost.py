@@ -12,6 +12,7 @@ from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, PredictsCost, Server, shared_bytes
 from keybench.pagemodels.innodb.cost import frames_of
+from tests.errors import raised
 
 
 def test_a_pool_has_as_many_pages_as_the_server_says() -> None:
@@ -99,9 +100,8 @@ def test_keys_share_bytes_with_those_before_them() -> None:
 
 
 def test_a_cache_of_a_few_pages_is_refused() -> None:
-    with pytest.raises(UsageError) as refused:
-        model().load_cost(Load(streams.random(10), [10], 1000), Server(cache_bytes=99 * 16384))
-    assert str(refused.value) == "a cache of 1,622,016 bytes has fewer than 100 pages: give it more memory."
+    said = raised(UsageError, model().load_cost, Load(streams.random(10), [10], 1000), Server(cache_bytes=99 * 16384))
+    assert said == "a cache of 1,622,016 bytes has fewer than 100 pages: give it more memory."
 
 
 def test_no_cost_is_predicted_for_what_is_not_known() -> None:

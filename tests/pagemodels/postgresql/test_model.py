@@ -8,6 +8,7 @@ from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.table import Table
 from keybench.pagemodels.contract import predict
+from tests.errors import raised
 
 
 def sized(name: str, width: int = 16) -> Column:
@@ -50,9 +51,9 @@ def test_a_fill_factor_of_the_index_fills_the_leaves_of_increasing_keys() -> Non
 def test_more_equal_keys_than_splits_to_choose_from_are_refused() -> None:
     model = ENGINE.page_model(Table("trial", sized("uuid"), 0, "fk", children=29), deduplicate_items="off")
     assert model.insert(streams.random(2000)).rows == 58_000
-    with pytest.raises(UsageError) as refused:
-        ENGINE.page_model(Table("trial", sized("uuid"), 0, "fk", children=30), deduplicate_items="off")
-    assert str(refused.value) == (
+    assert raised(
+        UsageError, ENGINE.page_model, Table("trial", sized("uuid"), 0, "fk", children=30), deduplicate_items="off"
+    ) == (
         "PostgreSQL splits pages with 30 entries of a key by rules that its page model does not know: take at most 29 "
         "children."
     )
@@ -88,6 +89,4 @@ def test_the_index_on_the_moment_of_creation_has_no_model() -> None:
     ],
 )
 def test_tables_that_cannot_be_modelled_are_refused(column: Column, given: dict[str, int], message: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        ENGINE.page_model(Table("trial", column, 0), **given)
-    assert str(refused.value) == message
+    assert raised(UsageError, ENGINE.page_model, Table("trial", column, 0), **given) == message

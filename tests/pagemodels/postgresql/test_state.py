@@ -10,6 +10,7 @@ from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsState, Level, ServerPages
 from keybench.pagemodels.half_split.model import SplitModel
+from tests.errors import raised
 from tests.pagemodels.postgresql.reference import Reference
 
 WIDE = ENGINE.column("text").sized(480)
@@ -81,14 +82,10 @@ def test_pages_that_do_not_fit_are_refused() -> None:
     pages = ServerPages((two, root), np.empty(0, np.int64), 4)
     with pytest.raises(UsageError, match=r"^the leaves of the index have 5 rows, not 4: let the server clean up what "):
         state.begin(np.arange(4), pages)
-    with pytest.raises(UsageError) as refused:
-        state.begin(np.arange(5), pages, np.array([0]))
-    assert str(refused.value) == (
+    assert raised(UsageError, state.begin, np.arange(5), pages, np.array([0])) == (
         "no row can come to some leaves of the index: let the server clean up, and read it again."
     )
-    with pytest.raises(UsageError) as refused:
-        state.begin(np.array([3, 3]), pages)
-    assert str(refused.value) == RANKS
+    assert raised(UsageError, state.begin, np.array([3, 3]), pages) == RANKS
     assert state.stats().rows == 0
 
 
@@ -126,7 +123,5 @@ def test_a_build_leaves_the_entries_that_nbtsort_leaves(fill: int, kept: int) ->
 def test_what_cannot_be_done_is_refused_and_changes_nothing(work, message: str) -> None:
     state = model_of().state(10)
     state.insert(np.arange(5))
-    with pytest.raises(UsageError) as refused:
-        work(state)
-    assert str(refused.value) == message
+    assert raised(UsageError, work, state) == message
     assert state.stats().rows == 5

@@ -14,6 +14,7 @@ from keybench.pagemodels.contract import KeepsState
 from keybench.pagemodels.postgresql.posting_lists import PostingLists
 from keybench.pagemodels.postgresql.split_point import qsort_order
 from keybench.pagemodels.postgresql.state import NbtreeState
+from tests.errors import raised
 
 KEYS = 3000
 SPACE = 8152
@@ -200,9 +201,7 @@ def test_what_postgresql_would_delete_is_refused() -> None:
         (lambda: state.update(np.array([100]), 1), "1 keys cannot be updated: not all of them are there."),
         (lambda: state.update(np.array([1, 1]), 2), f"ranks of keys must be 0 to {KEYS - 1:,}, each at most once."),
     ):
-        with pytest.raises(UsageError) as refused:
-            work()
-        assert str(refused.value) == message
+        assert raised(UsageError, work) == message
     state.delete(np.arange(3))
     with pytest.raises(UsageError, match=f"^{DEAD[:60]}"):
         state.update(np.arange(5, 9), 9)
@@ -213,9 +212,7 @@ def test_what_postgresql_would_delete_is_refused() -> None:
         (lambda: state.delete(np.arange(5, 9)), OLD),
         (lambda: state.read(np.arange(5, 9), by_key=True), OLD),
     ):
-        with pytest.raises(UsageError) as refused:
-            work()
-        assert str(refused.value) == message
+        assert raised(UsageError, work) == message
     state.rebuild(90)
     state.read(np.arange(5, 9), by_key=True)
     assert state.stats().rows == 97

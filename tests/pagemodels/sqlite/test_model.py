@@ -25,6 +25,7 @@ from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.file_pages import new_file
 from keybench.pagemodels.sqlite.load import load
 from keybench.pagemodels.sqlite.state import chain
+from tests.errors import raised
 from tests.pagemodels.sqlite.reference import File, Tree
 from tests.parameters import first
 
@@ -284,13 +285,8 @@ def test_checkpoints_equal_a_load_that_ends_there(given: tuple[str, int, KeyRole
 
 def test_tables_that_cannot_be_modelled_are_refused() -> None:
     on = Table("trial", ENGINE.column("binary16"), 0)
-    with pytest.raises(
-        UsageError, match=r"^SQLite has no pages of 1000 bytes: take a power of two from 512 to 65536\.$"
-    ):
-        ENGINE.page_model(on, page_bytes=1000)
+    said = raised(UsageError, ENGINE.page_model, on, page_bytes=1000)
+    assert said == "SQLite has no pages of 1000 bytes: take a power of two from 512 to 65536."
     varying = Table("trial", on.column, 9, lengths=PayloadLengths(1, 9))
-    with pytest.raises(
-        UsageError,
-        match=r"^the payloads of this table vary: give the page model the length of each with `with_payloads`\.$",
-    ):
-        modelled(varying, streams.keys(np.arange(3), on.column))
+    said = raised(UsageError, modelled, varying, streams.keys(np.arange(3), on.column))
+    assert said == "the payloads of this table vary: give the page model the length of each with `with_payloads`."

@@ -17,6 +17,7 @@ from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.state import IndexedState, State, TreeState
+from tests.errors import raised
 from tests.pagemodels.sqlite.reference import File, Page, Tree
 
 Ranks = NDArray[np.int64]
@@ -287,9 +288,7 @@ def test_pages_that_do_not_fit_are_refused(levels: tuple[Level, ...], rows: int,
     state = state_of("binary16", keys=200)
     state.insert(np.arange(5))
     assert isinstance(state, BeginsFromPages)
-    with pytest.raises(UsageError) as refused:
-        state.begin(np.arange(rows), ServerPages(levels, np.empty(0, np.int64), 5))
-    assert str(refused.value) == message
+    assert raised(UsageError, state.begin, np.arange(rows), ServerPages(levels, np.empty(0, np.int64), 5)) == message
     assert state.stats().rows == 5
 
 
@@ -311,9 +310,7 @@ RANKS = "ranks of keys must be 0 to 9, each at most once."
 def test_what_cannot_be_done_is_refused_and_changes_nothing(work: Callable[[IndexState], None], message: str) -> None:
     state = state_of("binary16")
     state.insert(np.arange(5))
-    with pytest.raises(UsageError) as refused:
-        work(state)
-    assert str(refused.value) == message
+    assert raised(UsageError, work, state) == message
     assert state.stats().rows == 5
 
 
@@ -343,6 +340,4 @@ def test_tables_without_a_past_are_refused(payload: int | PayloadLengths, key: K
     most = payload.most if isinstance(payload, PayloadLengths) else payload
     model = ENGINE.page_model(Table("trial", ENGINE.column("binary16"), most, key, lengths=lengths))
     assert isinstance(model, KeepsState)
-    with pytest.raises(UsageError) as refused:
-        model.state(10)
-    assert str(refused.value) == message
+    assert raised(UsageError, model.state, 10) == message

@@ -27,6 +27,7 @@ from keybench.results.bundle.writing import COLUMNS, FILES, MANIFEST, write_bund
 from keybench.results.export import app
 from keybench.results.store.blobs import positions
 from keybench.results.store.records import Environment
+from tests.errors import raised
 from tests.parameters import first
 
 FEW = ("bigint-identity", "uuid-v4")
@@ -268,10 +269,9 @@ def good(fake_run, tmp_path) -> Path:
 )
 def test_a_bundle_that_does_not_fit_is_refused(good, change, sums, message) -> None:
     path = rewritten(good, change, sums=sums)
-    with pytest.raises(UsageError) as caught:
-        read_bundle(path)
-    assert str(caught.value).startswith(f"{path} is refused: ")
-    assert message in str(caught.value)
+    said = raised(UsageError, read_bundle, path)
+    assert said.startswith(f"{path} is refused: ")
+    assert message in said
 
 
 def _packed(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -385,9 +385,7 @@ def test_no_bundle_takes_more_than_200_mb_of_memory(good, kind) -> None:
 def test_a_bundle_with_restricted_times_is_refused(fake_run, tmp_path, before, after) -> None:
     store = fake_run(layouts=FEW, databases=("sqlite",), change=lambda trial: replace(trial, database="mssql"))
     path = rewritten(write_bundle(store, "latest", tmp_path / "run.zip"), edited("values.csv", before, after))
-    with pytest.raises(UsageError) as caught:
-        read_bundle(path)
-    assert str(caught.value) == (
+    assert raised(UsageError, read_bundle, path) == (
         f"{path} is refused: values.csv, line 2: absolute times of SQL Server, whose licence restricts publishing "
         "them; ask for it again."
     )
@@ -400,12 +398,8 @@ def test_other_files_are_refused(tmp_path, content) -> None:
     with pytest.raises(UsageError, match=r"name a file of `keybench export --bundle`\.$"):
         read_bundle(path)
     path.unlink()
-    with pytest.raises(UsageError) as caught:
-        read_bundle(path)
-    assert (
-        str(caught.value)
-        == f"{path} cannot be read (No such file or directory): name a file of `keybench export --bundle`."
-    )
+    said = raised(UsageError, read_bundle, path)
+    assert said == f"{path} cannot be read (No such file or directory): name a file of `keybench export --bundle`."
 
 
 def test_the_command_writes_the_file(fake_run, tmp_path, monkeypatch, capsys) -> None:
@@ -452,10 +446,8 @@ def test_texts_are_included_only_where_somebody_agrees(with_texts, monkeypatch, 
     if terminal and answer == "y":
         get_command(app)(with_texts, standalone_mode=False)
     else:
-        with pytest.raises(UsageError) as caught:
-            get_command(app)(with_texts, standalone_mode=False)
         message = "nothing was written: leave out --with-texts, or give --yes if none of the texts is private."
-        assert str(caught.value) == message
+        assert raised(UsageError, get_command(app), with_texts, standalone_mode=False) == message
     assert Path("run.zip").exists() == (terminal and answer == "y")
     assert capsys.readouterr().err.startswith(SHOWN)
 
@@ -471,13 +463,10 @@ ONE_FORM = "a bundle has one form: leave out --format, --json and --series."
     ],
 )
 def test_options_that_do_not_go_together(options: list[str], message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        get_command(app)(["latest", *options], standalone_mode=False)
-    assert str(caught.value) == message
+    assert raised(UsageError, get_command(app), ["latest", *options], standalone_mode=False) == message
 
 
 def test_a_run_without_trials_is_not_bundled(fake_run, tmp_path) -> None:
     store = fake_run(layouts=FEW, blocks=1, change=lambda trial: None)
-    with pytest.raises(UsageError) as caught:
-        write_bundle(store, "latest", tmp_path / "run.zip")
-    assert str(caught.value) == ("run 5ca1ab1e00 holds no trials, so there is nothing to send: name another run.")
+    said = raised(UsageError, write_bundle, store, "latest", tmp_path / "run.zip")
+    assert said == "run 5ca1ab1e00 holds no trials, so there is nothing to send: name another run."

@@ -11,6 +11,7 @@ from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, Subject
 from keybench.results.check.baseline import Baseline, CountArm, CountGroup, TimeArm, TimeGroup, load, merged, save, text
+from tests.errors import raised
 
 OF = {"database": "postgresql", "server": "model", "rows": 50_000}
 
@@ -170,9 +171,7 @@ ANOTHER = "take it from version control again, or give --baseline another file."
 def test_what_is_no_baseline(content: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("base.json").write_text(content, encoding="utf-8")
-    with pytest.raises(UsageError) as raised:
-        load(Path("base.json"))
-    assert str(raised.value) == message
+    assert raised(UsageError, load, Path("base.json")) == message
     assert Path("base.json").read_text(encoding="utf-8") == content
 
 
@@ -188,19 +187,12 @@ def test_values_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_or_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError) as missing:
-        load(Path("base.json"))
-    assert str(missing.value) == (
+    assert raised(UsageError, load, Path("base.json")) == (
         "no baseline base.json: create it from this run with --update-baseline, or give --baseline another file."
     )
-    with pytest.raises(UsageError) as folder:
-        load(tmp_path)
-    assert (
-        str(folder.value) == f"the baseline {tmp_path} cannot be read (Is a directory): give --baseline another file."
-    )
-    with pytest.raises(UsageError) as nowhere:
-        save(Path("nowhere/base.json"), one(arm()))
-    assert str(nowhere.value) == (
+    folder = f"the baseline {tmp_path} cannot be read (Is a directory): give --baseline another file."
+    assert raised(UsageError, load, tmp_path) == folder
+    assert raised(UsageError, save, Path("nowhere/base.json"), one(arm())) == (
         "nowhere/base.json cannot be written (No such file or directory): give --baseline another file."
     )
     assert not list(tmp_path.iterdir())

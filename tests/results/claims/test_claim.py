@@ -18,6 +18,7 @@ from keybench.results.claims.claim import claims, parse
 from keybench.runners.planning.columns import check_columns, columns_for
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan, resolve_layouts
 from keybench.scenarios.files import load_scenario
+from tests.errors import raised
 
 PUBLISHED = (Path(__file__).parent / "published.txt").read_text(encoding="utf-8").split()
 """Ids of all claims that were collected from publications before this was written."""
@@ -218,11 +219,10 @@ RATIO = (
     ],
 )
 def test_data_that_cannot_be_meant_are_refused(text: str, problem: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        parse("mine.toml", SOURCE + text)
-    assert str(caught.value).startswith("mine.toml, claim x: ")
-    assert problem in str(caught.value)
-    assert str(caught.value).endswith(" Correct the file.")
+    said = raised(UsageError, parse, "mine.toml", SOURCE + text)
+    assert said.startswith("mine.toml, claim x: ")
+    assert problem in said
+    assert said.endswith(" Correct the file.")
 
 
 def test_reasons_stand_once_and_sources_with_each_claim() -> None:

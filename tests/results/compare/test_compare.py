@@ -23,6 +23,7 @@ from keybench.results.compare.differences import (
     side,
 )
 from keybench.results.store.records import Environment, Trial
+from tests.errors import raised
 from tests.results.conftest import a_run, trials
 
 FEW = ("bigint-identity", "uuid-v4", "uuid-v7")
@@ -333,9 +334,7 @@ def test_what_is_only_in_one_run_is_said() -> None:
 )
 def test_sides_that_cannot_be_meant(fake_run, text: str, said: str) -> None:
     store = fake_run(layouts=FEW, databases=("postgresql",), blocks=1)
-    with pytest.raises(UsageError) as caught:
-        side(store, text)
-    assert str(caught.value).startswith(said)
+    assert raised(UsageError, side, store, text).startswith(said)
 
 
 def test_values_may_hold_commas(fake_run) -> None:
@@ -385,9 +384,7 @@ def test_a_run_whose_control_failed_says_so(fake_run, tmp_path, capsys) -> None:
 
 def test_a_run_without_trials(fake_run, tmp_path) -> None:
     fake_run(change=lambda _: None).close()
-    with pytest.raises(UsageError) as caught:
-        run(tmp_path, "latest")
-    assert str(caught.value) == (
+    assert raised(UsageError, run, tmp_path, "latest") == (
         f"run {A} holds no trials yet: go on with `keybench run --resume {A}`."
     )  # fmt: skip
 

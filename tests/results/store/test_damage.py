@@ -3,7 +3,6 @@
 import contextlib
 import json
 import sqlite3
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from keybench.results.export import app as export_app
 from keybench.results.store.blobs import Blob
 from keybench.results.store.database import Store
 from keybench.runners.command import app as run_app
+from tests.errors import raised
 from tests.results.store.test_store import a_run, a_trial
 
 BAD, GOOD = "0a1b2c3d4e", "5ca1ab77de"
@@ -37,12 +37,6 @@ def change(file: str, statement: str, *values: object) -> None:
     with contextlib.closing(sqlite3.connect(file)) as direct:
         direct.execute(statement, values)
         direct.commit()
-
-
-def said(call: Callable[[], object]) -> str:
-    with pytest.raises(UsageError) as caught:
-        call()
-    return str(caught.value)
 
 
 def everything(file: str, run_id: str) -> None:
@@ -77,7 +71,7 @@ def everything(file: str, run_id: str) -> None:
 def test_a_damaged_value_is_named_and_other_runs_are_read(file: str, column: str, value: object, why: str) -> None:
     table, _, name = column.partition(".")
     change(file, f"UPDATE {table} SET {name} = ? WHERE rowid = (SELECT min(rowid) FROM {table})", value)
-    message = said(lambda: everything(file, BAD))
+    message = raised(UsageError, everything, file, BAD)
     assert message.startswith(f"{file} is damaged: run {BAD} cannot be read ({why}")
     assert message.endswith("). It was left as it is: take it from a copy, or give --results another file.")
     everything(file, GOOD)
@@ -85,16 +79,15 @@ def test_a_damaged_value_is_named_and_other_runs_are_read(file: str, column: str
 
 def test_text_that_is_none_is_damage(file: str) -> None:
     change(file, "UPDATE trial SET error = CAST(x'ff' AS TEXT) WHERE run = ?", BAD)
-    message = said(lambda: everything(file, BAD))
+    message = raised(UsageError, everything, file, BAD)
     assert message.startswith(f"{file} is damaged: a part of it cannot be read (Could not decode to UTF-8 column 'err")
     everything(file, GOOD)
 
 
 def test_a_missing_table_is_damage(file: str) -> None:
     change(file, "DROP TABLE series")
-    assert f"{file} is damaged: a part of it cannot be read (no such table: main.series)." in said(
-        lambda: everything(file, BAD)
-    )
+    damage = f"{file} is damaged: a part of it cannot be read (no such table: main.series)."
+    assert damage in raised(UsageError, everything, file, BAD)
 
 
 def circle(file: str) -> None:

@@ -16,6 +16,7 @@ from keybench.model.subject import Subject, SubjectKind
 from keybench.results.store import tables
 from keybench.results.store.database import Store
 from keybench.results.store.tables import SCHEMA_VERSION
+from tests.errors import raised
 from tests.results.conftest import a_run, trials
 
 DATA = Path(__file__).parent / "data"
@@ -95,9 +96,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(version_1: Path) -> No
         direct.execute("UPDATE value SET object = 'moon' WHERE object = 'machine'")
     direct.close()
     before = version_1.read_bytes()
-    with pytest.raises(UsageError) as refused:
-        Store.open(str(version_1), write=False)
-    assert str(refused.value) == (
+    assert raised(UsageError, Store.open, str(version_1), write=False) == (
         f"{version_1} was written by an older keybench and must be updated first: {version_1} cannot be "
         "updated ('moon' is not the subject of a reading): give --results another file."
     )
@@ -109,10 +108,9 @@ def test_an_older_file_in_use_says_why_it_cannot_be_read(version_1: Path, monkey
         patched.setattr(tables, "SCHEMA_VERSION", 1)
         patched.setattr(tables, "MIGRATIONS", ())
         writer = Store.open(str(version_1), write=True)
-    with pytest.raises(UsageError) as refused:
-        Store.open(str(version_1), write=False)
+    said = raised(UsageError, Store.open, str(version_1), write=False)
     writer.close()
-    assert str(refused.value).startswith(
+    assert said.startswith(
         f"{version_1} was written by an older keybench and must be updated first: another run is writing to {version_1}"
     )
 

@@ -15,6 +15,7 @@ from keybench.runners.servers import Target
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import ContendedTrial, Resources
 from keybench.scenarios.files import load_scenario, parse_scenario
+from tests.errors import raised
 from tests.runners.conftest import running
 
 SCENARIO = load_scenario("look-up-then-insert")
@@ -64,19 +65,15 @@ def test_a_server_makes_no_keys_for_transactions_that_look_them_up() -> None:
 
 
 def test_engines_without_levels_are_refused_and_those_with_them_named() -> None:
-    with pytest.raises(UsageError) as refused:
-        check_load_path(SCENARIO, ["postgresql", "sqlite"])
     able = " and ".join(sorted(name for name, on in engines().items() if "serializable" in on.isolations))
-    assert str(refused.value) == (
+    assert raised(UsageError, check_load_path, SCENARIO, ["postgresql", "sqlite"]) == (
         'scenario look-up-then-insert has isolation = "serializable": keybench does not run SQLite\'s transactions so; '
         f"{able} can: choose with --db."
     )
 
 
 def test_a_page_model_has_no_transactions() -> None:
-    with pytest.raises(UsageError) as refused:
-        check_path_on_servers(SCENARIO, {"postgresql": "model"})
-    assert str(refused.value) == (
+    assert raised(UsageError, check_path_on_servers, SCENARIO, {"postgresql": "model"}) == (
         "scenario look-up-then-insert is about transactions, which a page model does not have: choose another --server."
     )
 
@@ -106,6 +103,4 @@ HEAD = 'title = "t"\nrows = 100\nstart = 2026-01-01T00:00:00Z\n'
     ],
 )
 def test_what_does_not_go_together(text: str, said: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        parse_scenario("mine", f"{HEAD}[load]\n{text}\n", where="mine")
-    assert said in str(refused.value)
+    assert said in raised(UsageError, parse_scenario, "mine", f"{HEAD}[load]\n{text}\n", where="mine")

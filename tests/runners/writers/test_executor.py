@@ -32,6 +32,7 @@ from keybench.runners.writers.processes import Outcome, WorkerLost, context
 from keybench.runners.writers.remote import Call, TableBarrierHandle, identity
 from keybench.runners.writers.writer import WriterResult, WriterTask
 from keybench.scenarios.files import load_scenario
+from tests.errors import raised
 from tests.parameters import first
 from tests.runners.conftest import prepared
 from tests.runners.owned import PASSWORD, owned
@@ -253,9 +254,7 @@ def test_a_call_holds_no_password(target: Target) -> None:
 def test_a_worker_with_another_keybench_is_refused() -> None:
     own, future = identity(), Future[Any]()
     future.set_result(("result", replace(own, machine="there", code="0123456789abcdef")))
-    with pytest.raises(EnvironmentMissing) as caught:
-        executor_module._checked(future, own, "the cluster")
-    assert str(caught.value) == (
+    assert raised(EnvironmentMissing, executor_module._checked, future, own, "the cluster") == (
         f"a worker on there has keybench {own.keybench} (code 0123456789abcdef), and this machine has {own.keybench} "
         f"(code {own.code}): install the same version on all machines."
     )
@@ -283,9 +282,7 @@ def test_a_worker_without_keybench_is_refused() -> None:
     ],
 )  # fmt: skip
 def test_what_an_executor_cannot_do_is_refused_at_once(executor: str, servers: dict[str, str], message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        dask_cluster.check_executor(executor, servers)
-    assert str(caught.value) == message
+    assert raised(UsageError, dask_cluster.check_executor, executor, servers) == message
 
 
 def test_clocks_are_aligned_at_the_middle_of_the_release() -> None:
