@@ -146,9 +146,7 @@ def contained(on: Engine | str, **options: object) -> ContainerServer:
     """A server in a container, not yet started."""
     on = engine(on) if isinstance(on, str) else on
     settings = replace(on.settings("durable", "small"), container=ContainerOptions(**options))  # type: ignore[arg-type]
-    made = on.provision("container", settings)
-    assert isinstance(made, ContainerServer)
-    return made
+    return on.provision("container", settings)
 
 
 def trials(folder: Path) -> list[Trial]:

@@ -37,9 +37,7 @@ def settings(on: Engine, **options: object) -> Settings:
 
 
 def contained(on: Engine, **options: object) -> ContainerServer:
-    made = on.provision("container", settings(on, **options))
-    assert isinstance(made, ContainerServer)
-    return made
+    return on.provision("container", settings(on, **options))
 
 
 @pytest.mark.parametrize("on", HAVING, ids=lambda on: on.name)

@@ -34,15 +34,11 @@ def table(
 
 
 def engine_of(admin: MySqlAdmin) -> MySqlEngine:
-    found = engine_named(admin.flavour.name)
-    assert isinstance(found, MySqlEngine)
-    return found
+    return engine_named(admin.flavour.name)
 
 
 def predicted(admin: MySqlAdmin, on: Table, keys: Keys) -> InnodbStats:
-    stats = predict(engine_of(admin).page_model(on), on.column, keys, lengths=lengths(on, len(keys)))
-    assert isinstance(stats, InnodbStats)
-    return stats
+    return predict(engine_of(admin).page_model(on), on.column, keys, lengths=lengths(on, len(keys)))
 
 
 def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
@@ -60,7 +56,6 @@ def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
     if admin.flavour is not MYSQL:  # there, tables of the dictionary merge pages too
         assert admin.value(merges) - before == model.merges
     with data_file(admin, f"{innodb_name(on)}.ibd") as file:
-        assert file
         assert file.stat().st_size == admin.value("SELECT @@innodb_page_size") * model.file_pages
     assert real[Metric.SPLIT_COUNTER] == model.split_counter
 

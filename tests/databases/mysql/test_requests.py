@@ -27,7 +27,6 @@ def sent(session: MySqlSession, batches: object) -> np.ndarray:
     """Sends by the loop; the rows of each transaction."""
     assert isinstance(batches, Requests)
     exchange, times = session.exchange(), np.zeros((3, len(batches)))
-    assert exchange is not None
     exchange.send(batches, np.arange(len(batches), dtype=np.int64), alone(), times)
     return times[2]
 

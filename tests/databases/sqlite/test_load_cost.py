@@ -107,7 +107,6 @@ def live(bench: Bench, table: Table, rows: Rows, kib: int) -> Ints:
 
 def modelled(table: Table, rows: Rows, kib: int) -> LoadCost:
     model, part = ENGINE.page_model(table), len(rows.keys) // FIFTHS
-    assert isinstance(model, PredictsCost)
     ends = list(range(part, len(rows.keys) + 1, part))
     # A transaction belongs to the fifth in which it begins.
     begins = [first for first, _ in rows.transactions()] + [len(rows.keys)]
@@ -121,7 +120,6 @@ def modelled(table: Table, rows: Rows, kib: int) -> LoadCost:
 def compared(bench: Bench, table: Table, rows: Rows, kib: int) -> Ints:
     """(2, 5): as of `live`. Asserts that the model's pages and frames are within 5 %, or 0.02 reads a row."""
     cost, real = modelled(table, rows, kib), live(bench, table, rows, kib)
-    assert cost.log
     reads, frames = cost.read.all, cost.log.bytes // FRAME
     assert reads.tolist() == pytest.approx(real[0].tolist(), rel=0.05, abs=0.02 * len(rows.keys) / FIFTHS)
     assert frames.tolist() == pytest.approx(real[1].tolist(), rel=0.05)

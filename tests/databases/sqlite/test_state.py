@@ -11,7 +11,6 @@ from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import KeyRole
 from keybench.pagemodels.sqlite import file_pages
-from keybench.pagemodels.sqlite.state import State
 from tests.errors import raised
 
 
@@ -28,7 +27,6 @@ class Exact(Both):
     def compare(self) -> None:
         super().compare()
         state, connection = self.state, self.bench.admin._connection(self.table)  # type: ignore[attr-defined]
-        assert isinstance(state, State)
         assert self._order().numbers.tolist() == state.stats().page_numbers.tolist()
         assert connection.pragma("page_count") == state._file[file_pages.LAST_PAGE]
         assert connection.pragma("freelist_count") == state._file[file_pages.FREE]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsState, Level, ServerPages
+from keybench.pagemodels.contract import IndexState, Level, ServerPages
 from keybench.pagemodels.half_split.model import SplitModel
 from tests.errors import raised
 from tests.pagemodels.postgresql.reference import Reference
@@ -23,10 +23,7 @@ FILL = "an index's fillfactor is between 10 and 100"
 
 def model_of(name: str = "uuid") -> SplitModel:
     column = WIDE if name == "wide" else ENGINE.column(name)
-    model = ENGINE.page_model(Table("trial", column, 0))
-    assert isinstance(model, SplitModel)
-    assert isinstance(model, KeepsState)
-    return model
+    return ENGINE.page_model(Table("trial", column, 0))
 
 
 def assert_same(state: IndexState, reference: Reference) -> None:
@@ -66,7 +63,6 @@ def test_a_state_goes_on_from_pages(filled: int, share: int, ascend: bool, seed:
     reference.free, reference.freed = sorted(reference.free + reference.freed), []
     reference.splits = [0, 0, 0]
     pages, borders = pages_of(reference)
-    assert isinstance(state, BeginsFromPages)
     state.begin(np.setdiff1d(old, gone), pages, borders)
     assert_same(state, reference)
     state.insert(new)
@@ -77,7 +73,6 @@ def test_a_state_goes_on_from_pages(filled: int, share: int, ascend: bool, seed:
 
 def test_pages_that_do_not_fit_are_refused() -> None:
     state = model_of().state(10)
-    assert isinstance(state, BeginsFromPages)
     two, root = Level(np.array([1, 2]), np.array([3, 2])), Level(np.array([3]), np.array([2]))
     pages = ServerPages((two, root), np.empty(0, np.int64), 4)
     with pytest.raises(UsageError, match=r"^the leaves of the index have 5 rows, not 4: let the server clean up what "):

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import KeepsState
-from keybench.pagemodels.postgresql.posting_lists import PostingLists
 from keybench.pagemodels.postgresql.split_point import qsort_order
 from keybench.pagemodels.postgresql.state import NbtreeState
 from tests.errors import raised
@@ -84,9 +82,7 @@ class Items:
 def index(column: str) -> tuple[NbtreeState, Items]:
     on = ENGINE.column(column)
     model = ENGINE.page_model(Table("t", on.sized(16) if not on.width else on, 0, status=True))
-    assert isinstance(model, KeepsState)
     state = model.state(KEYS)
-    assert isinstance(state, NbtreeState)
     return state, Items(SIZES[column])
 
 
@@ -167,7 +163,6 @@ def test_an_index_of_a_foreign_key_has_the_items_of_plain_python(
     parents = np.repeat(np.arange(keys), children)
     parents = parents[np.argsort(np.arange(len(parents)) + draw.integers(0, 1 + apart, len(parents)), kind="stable")]
     model = ENGINE.page_model(Table("t", ENGINE.column(column), 0, "fk", children=children))
-    assert isinstance(model, PostingLists)
     stats, plain = model.interleaved(parents).insert(ranks, [keys // 2, keys]), Items(SIZES[column])
     for row, key in enumerate(ranks[parents].tolist()):
         plain.add(key, update=True)

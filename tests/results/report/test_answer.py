@@ -182,7 +182,6 @@ def test_the_table_holds_verdicts_and_the_prediction_beside_what_was_measured() 
 
     one = group({CONTROL: FLAT, "uuid-v7": of(1.01), "uuid-v4": of(1.7)}, change=change)
     shown = layout_table(one, judge(one))
-    assert shown is not None
     rows = {
         arm.layout: [(column.cells[i].text, column.cells[i].span.replace("\u00a0", " ")) for column in shown.columns]
         for i, arm in enumerate(shown.arms)
@@ -211,7 +210,6 @@ def test_splits_that_no_server_counts_are_the_models_and_hollow() -> None:
     assert (density.svg, density.caption) == ("", "Nothing was counted or predicted.")
     assert [row[2:5] for row in splits.rows] == [(CONTROL, "uuid", 40.0), ("uuid-v4", "uuid", 40.0)]
     shown = layout_table(one, judge(one))
-    assert shown is not None
     assert [cell.mark for cell in shown.columns[2].cells] == ["m", "m"]
     assert "Below zero" not in splits.caption + shown.legend
 

@@ -323,7 +323,6 @@ def test_one_writer_at_a_time_and_readers_meanwhile(store: Store, file: str) -> 
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, file], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
-        assert other.stdout is not None
         assert other.stdout.readline() == "open\n"
         expected = f"another run is writing to {file}: wait for it, or give --results another file."
         assert opening(file, write=True) == expected

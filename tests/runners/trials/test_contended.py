@@ -13,7 +13,7 @@ from keybench.runners.planning.server_choice import check_load_path, check_path_
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.servers import Target
 from keybench.runners.trials.kinds import new_trial
-from keybench.runners.trials.server_trial import ContendedTrial, Resources
+from keybench.runners.trials.server_trial import Resources
 from keybench.scenarios.files import load_scenario, parse_scenario
 from tests.errors import raised
 from tests.runners.conftest import running
@@ -35,7 +35,6 @@ def test_a_trial_counts_aborts_and_samples_waits(target: Target) -> None:
     )  # fmt: skip
     plan = TrialPlan(1, 0, "postgresql", "uuid-v7", "uuid", 100, 1200)
     trial = new_trial(request, plan, Resources(lambda _: target))
-    assert isinstance(trial, ContendedTrial)
     record = trial.run()
     assert record.error == ""
     values = {one.metric: one for one in record.readings if one.subject == KEY}

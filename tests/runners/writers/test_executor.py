@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from keybench.databases.contract.roles import Address, Admin
-from keybench.databases.core.coordination import TABLE, HasCoordinationTable
+from keybench.databases.core.coordination import TABLE
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, ServerError, UsageError
@@ -122,7 +122,6 @@ def test_eight_writers_wait_for_one_another_and_lose_nothing(target: Target, adm
 
 
 def table_is_there(target: Target) -> bool:
-    assert isinstance(target.engine, HasCoordinationTable)
     coordination = target.engine.coordination_table(target.address)
     try:
         coordination.active_writers(1)
@@ -178,7 +177,6 @@ def test_the_error_of_one_writer_is_the_one_that_is_reported(target: Target, adm
 
 
 def test_a_writer_is_not_begun_twice_and_a_load_that_is_over_not_at_all(target: Target) -> None:
-    assert isinstance(target.engine, HasCoordinationTable)
     coordination = target.engine.coordination_table(target.address)
     handle = TableBarrierHandle(target.address, 7, 1, 10, 60)
     twice = r"^the writer had begun before and its worker was lost: it is not run a second time\.$"
@@ -199,7 +197,6 @@ def test_a_writer_is_not_begun_twice_and_a_load_that_is_over_not_at_all(target: 
 
 def test_no_writer_runs_further_ahead_than_the_limit(target: Target) -> None:
     """Three writers in threads, each with every third row."""
-    assert isinstance(target.engine, HasCoordinationTable)
     coordination = target.engine.coordination_table(target.address)
     coordination.create(9, 3)
     rows, skew = 300, 12
