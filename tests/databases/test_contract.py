@@ -123,15 +123,9 @@ def test_an_unknown_column_lists_close_ones() -> None:
 
 @pytest.mark.parametrize(
     ("alias", "name"),
-    [
-        ("sqlserver", "mssql"),
-        ("azuresql", "mssql"),
-        ("postgres", "postgresql"),
-        ("pg", "postgresql"),
-        ("mysql8", "mysql"),
-        ("mysql", "mysql"),
-    ],
-)
+    [("sqlserver", "mssql"), ("azuresql", "mssql"), ("postgres", "postgresql"), ("pg", "postgresql"),
+     ("mysql8", "mysql"), ("mysql", "mysql")],
+)  # fmt: skip
 def test_an_engine_is_found_by_the_names_that_people_use(alias: str, name: str) -> None:
     assert engine(alias).name == name
 

@@ -56,20 +56,16 @@ def test_a_folder_without_the_programs_is_refused_although_another_version_is_in
 @pytest.mark.parametrize(
     ("on", "reason", "kinds"),
     [
-        (
-            POSTGRESQL,
-            "no PostgreSQL server of version 13 or newer is installed: apt-get install postgresql (Debian, Ubuntu) "
-            "or dnf install postgresql-server postgresql-contrib (Fedora, RHEL).",
-            "container, local, embedded, or a postgresql:// URL.",
-        ),
-        (
-            MARIADB,
-            "no MariaDB server is installed: apt-get install mariadb-server (Debian, Ubuntu) "
-            "or dnf install mariadb-server (Fedora, RHEL).",
-            "container, local, or a mariadb:// URL.",
-        ),
+        (POSTGRESQL,
+         "no PostgreSQL server of version 13 or newer is installed: apt-get install postgresql (Debian, Ubuntu) "
+         "or dnf install postgresql-server postgresql-contrib (Fedora, RHEL).",
+         "container, local, embedded, or a postgresql:// URL."),
+        (MARIADB,
+         "no MariaDB server is installed: apt-get install mariadb-server (Debian, Ubuntu) "
+         "or dnf install mariadb-server (Fedora, RHEL).",
+         "container, local, or a mariadb:// URL."),
     ],
-)
+)  # fmt: skip
 def test_the_message_for_a_missing_server_says_how_to_install_it(on, reason, kinds, monkeypatch) -> None:
     for _, variable, _ in MISSING:
         monkeypatch.delenv(variable, raising=False)

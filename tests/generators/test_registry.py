@@ -85,22 +85,16 @@ def test_another_distribution_plugs_in_a_layout(module, plugged) -> None:
 @pytest.mark.parametrize(
     ("declaration", "message"),
     [
-        (
-            'LAYOUTS = (Zero("uuid-v4", "", "", order="none", description=Description("R128")),)',
-            "two layouts are called 'uuid-v4'; the second is in {}: rename one.",
-        ),
-        (
-            'LAYOUTS = (Zero("acme", "", "", order="none", aliases=("zaabee-end",), description=Description("R128")),)',
-            "two layouts are called 'zaabee-end'; the second is in {}: rename one.",
-        ),
-        (
-            'LAYOUTS = (Zero("acme-zero", "", "", order="none", description=TWENTY),)',
-            "acme_layouts: the diagram of acme-zero has 160 bits: make it 128.",
-        ),
+        ('LAYOUTS = (Zero("uuid-v4", "", "", order="none", description=Description("R128")),)',
+         "two layouts are called 'uuid-v4'; the second is in {}: rename one."),
+        ('LAYOUTS = (Zero("acme", "", "", order="none", aliases=("zaabee-end",), description=Description("R128")),)',
+         "two layouts are called 'zaabee-end'; the second is in {}: rename one."),
+        ('LAYOUTS = (Zero("acme-zero", "", "", order="none", description=TWENTY),)',
+         "acme_layouts: the diagram of acme-zero has 160 bits: make it 128."),
         ('LAYOUTS = ("uuid-v9",)', "acme_layouts.LAYOUTS holds 'uuid-v9', which is not a Layout."),
         ("LAYOUTS = 9", "acme_layouts.LAYOUTS must be a sequence of Layout instances."),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_declaration_is_named(declaration, message, monkeypatch: pytest.MonkeyPatch) -> None:
     names: dict[str, object] = {}
     exec(PLUGIN + declaration, names)

@@ -25,15 +25,13 @@ def test_parameters_are_given_by_name() -> None:
 @pytest.mark.parametrize(
     ("given_", "message"),
     [
-        (
-            {"shares": 0.4},
-            "unknown parameter of the page model 'shares'. Did you mean share? Known: point, share, tag.",
-        ),
+        ({"shares": 0.4},
+         "unknown parameter of the page model 'shares'. Did you mean share? Known: point, share, tag."),
         ({"share": "half"}, "the page model's share is 'half': give a value like 0.5."),
         ({"tag": 1.5}, "the page model's tag is 1.5: give a value like 0."),
         ({"point": 7}, "the page model's point is 7: give a value like 'midpoint'."),
     ],
-)
+)  # fmt: skip
 def test_wrong_parameters_are_refused(given_: dict[str, object], message: str) -> None:
     assert raised(UsageError, parameters, Parameters, given_) == message
 

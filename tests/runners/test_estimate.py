@@ -115,14 +115,9 @@ def test_the_databases_with_enough_trials_are_predicted(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     ("rows", "total", "pilots"),
-    [
-        (3_000, 10**9, (3_000, 3_000)),
-        (4_000, 10**9, (2_000, 4_000)),
-        (50_000, 1_800_000, (2_000, 20_000)),
-        (2_000_000, 8_000_000, (2_000, 40_000)),
-        (2_000_000, 10**9, (2_000, 200_000)),
-    ],
-)
+    [(3_000, 10**9, (3_000, 3_000)), (4_000, 10**9, (2_000, 4_000)), (50_000, 1_800_000, (2_000, 20_000)),
+     (2_000_000, 8_000_000, (2_000, 40_000)), (2_000_000, 10**9, (2_000, 200_000))],
+)  # fmt: skip
 def test_pilots_grow_with_the_run(rows: int, total: int, pilots: tuple[int, int]) -> None:
     assert estimate.pilot_rows(rows, total) == pilots
 

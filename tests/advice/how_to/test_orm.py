@@ -21,21 +21,14 @@ def of(name: str, database: str, column: str, key: str, *, by_server: bool = Fal
 
 @pytest.mark.parametrize(
     ("database", "column", "key", "without"),
-    [
-        ("postgresql", "uuid", "uuid-v7", []),
-        ("postgresql", "bigint", "bigint-identity", []),
-        ("mariadb", "uuid", "uuid-v7", ["rails"]),
-        ("mariadb", "bigint", "bigint-identity", []),
-        ("mysql", "binary16", "uuid-v7", []),
-        ("mysql", "bigint", "bigint-identity", []),
-        ("sqlite", "binary16", "uuid-v7", []),
-        ("sqlite", "integer", "bigint-identity", []),
-        ("mssql", "uniqueidentifier", "rt-comb-sql", ["rails"]),
-        ("mssql", "bigint", "bigint-identity", []),
-        ("oracle", "raw16", "uuid-v7", ["go", "laravel", "rails", "typeorm"]),
-        ("oracle", "number", "bigint-identity", []),
-    ],
-)
+    [("postgresql", "uuid", "uuid-v7", []), ("postgresql", "bigint", "bigint-identity", []),
+     ("mariadb", "uuid", "uuid-v7", ["rails"]), ("mariadb", "bigint", "bigint-identity", []),
+     ("mysql", "binary16", "uuid-v7", []), ("mysql", "bigint", "bigint-identity", []),
+     ("sqlite", "binary16", "uuid-v7", []), ("sqlite", "integer", "bigint-identity", []),
+     ("mssql", "uniqueidentifier", "rt-comb-sql", ["rails"]), ("mssql", "bigint", "bigint-identity", []),
+     ("oracle", "raw16", "uuid-v7", ["go", "laravel", "rails", "typeorm"]),
+     ("oracle", "number", "bigint-identity", [])],
+)  # fmt: skip
 def test_each_orm_has_a_mapping_of_the_usual_keys(database: str, column: str, key: str, without: list[str]) -> None:
     knows = [name for name, orm in orms().items() if not orm.databases or database in orm.databases]
     shown = {name: of(name, database, column, key, by_server=key == "bigint-identity") for name in knows}

@@ -24,16 +24,11 @@ def created(database: str, version: str, column: str, layout: str) -> str:
 
 @pytest.mark.parametrize(
     ("version", "layout", "default"),
-    [
-        ("18", "uuid-v7", "DEFAULT uuidv7()"),
-        ("", "uuid-v7-counter", "DEFAULT uuidv7()"),
-        ("17.2", "uuid-v7", "DEFAULT uuid_v7()"),
-        ("13", "uuid-v4", "DEFAULT gen_random_uuid()"),
-        ("18", "rt-comb-postgresql", "DEFAULT new_comb()"),
-        ("18", "uuid-v6", "uuid PRIMARY KEY"),
-        ("18", "ulid", "uuid PRIMARY KEY"),
-    ],
-)
+    [("18", "uuid-v7", "DEFAULT uuidv7()"), ("", "uuid-v7-counter", "DEFAULT uuidv7()"),
+     ("17.2", "uuid-v7", "DEFAULT uuid_v7()"), ("13", "uuid-v4", "DEFAULT gen_random_uuid()"),
+     ("18", "rt-comb-postgresql", "DEFAULT new_comb()"), ("18", "uuid-v6", "uuid PRIMARY KEY"),
+     ("18", "ulid", "uuid PRIMARY KEY")],
+)  # fmt: skip
 def test_postgresql_makes_the_keys_that_it_can(version: str, layout: str, default: str) -> None:
     assert default in created("postgresql", version, "uuid", layout)
 
@@ -187,14 +182,9 @@ def test_what_no_server_has_run_says_so_and_names_its_page() -> None:
 
 @pytest.mark.parametrize(
     ("database", "option", "expected"),
-    [
-        ("mssql", "convert", [UNTESTED]),
-        ("mssql", "retype", [UNTESTED]),
-        ("oracle", "retype", [UNTESTED]),
-        ("oracle", "switch", [UNTESTED]),
-        ("oracle", "switch-rebuild-now", [UNTESTED, UNTESTED]),
-    ],
-)
+    [("mssql", "convert", [UNTESTED]), ("mssql", "retype", [UNTESTED]), ("oracle", "retype", [UNTESTED]),
+     ("oracle", "switch", [UNTESTED]), ("oracle", "switch-rebuild-now", [UNTESTED, UNTESTED])],
+)  # fmt: skip
 def test_where_no_recipe_was_tested_one_sentence_says_so(
     database: str, option: Name, expected: list[Statement]
 ) -> None:

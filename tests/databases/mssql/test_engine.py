@@ -109,14 +109,9 @@ def test_an_option_that_is_no_choice_is_refused(given: dict[str, str], message: 
 
 @pytest.mark.parametrize(
     ("column", "payload", "versioning", "row"),
-    [
-        ("uniqueidentifier", 100, "off", 123),
-        ("bigint", 100, "off", 115),
-        ("char36", 100, "off", 143),
-        ("uniqueidentifier", 100, "rcsi", 137),
-        ("uniqueidentifier", 100, "adr", 137),
-    ],
-)
+    [("uniqueidentifier", 100, "off", 123), ("bigint", 100, "off", 115), ("char36", 100, "off", 143),
+     ("uniqueidentifier", 100, "rcsi", 137), ("uniqueidentifier", 100, "adr", 137)],
+)  # fmt: skip
 def test_rows_are_as_wide_as_microsofts_arithmetic_says(column: str, payload: int, versioning: str, row: int) -> None:
     chosen = options({"row_versioning": versioning})
     assert ddl.leaf_row(ENGINE.column(column), payload, "clustered", chosen) == row

@@ -116,10 +116,8 @@ def test_published_combs_are_read_as_published() -> None:
                 "CAST(@base + @time AS uniqueidentifier)",
             ],
         ),
-        (
-            "NewCombLegacy",
-            ["SUBSTRING(CAST(GETUTCDATE() AS binary(8)), 3, 6)", "CAST(@base + @time AS uniqueidentifier)"],
-        ),
+        ("NewCombLegacy",
+         ["SUBSTRING(CAST(GETUTCDATE() AS binary(8)), 3, 6)", "CAST(@base + @time AS uniqueidentifier)"]),
         ("DateFromComb", ["CAST(SUBSTRING(CAST(@comb AS binary(16)), 11, 6) AS bigint)", "IF @ms < 253402300800000"]),
         (
             "DateFromCombLegacy",
@@ -132,7 +130,7 @@ def test_published_combs_are_read_as_published() -> None:
             ],
         ),
     ],
-)
+)  # fmt: skip
 def test_the_scripts_contain_the_translated_expressions(name, expressions) -> None:
     text = script(ENGINE, name)
     for expression in expressions:

@@ -85,15 +85,13 @@ def test_a_wrong_password_gives_the_servers_message_without_the_password(record:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        (
-            "[23000] [Microsoft][ODBC Driver 18 for SQL Server][SQL Server]Cannot insert [x]. (2627) (SQLExecDirectW)",
-            "Cannot insert [x]. (2627) (SQLExecDirectW)",
-        ),
+        ("[23000] [Microsoft][ODBC Driver 18 for SQL Server][SQL Server]Cannot insert [x]. (2627) (SQLExecDirectW)",
+         "Cannot insert [x]. (2627) (SQLExecDirectW)"),
         ("Driver Error: Timeout expired; DDBC Error: [Microsoft]Timeout Error: Timeout", "Timeout Error: Timeout"),
         ("Driver Error: Connection is closed", "Driver Error: Connection is closed"),
         ("", "Exception"),
     ],
-)
+)  # fmt: skip
 def test_messages_are_shown_without_the_names_of_the_layers(text: str, shown: str) -> None:
     assert connection.MssqlConnection.error_text(Exception(text) if text else Exception()) == shown
 
@@ -101,14 +99,12 @@ def test_messages_are_shown_without_the_names_of_the_layers(text: str, shown: st
 @pytest.mark.parametrize(
     ("text", "step"),
     [
-        (
-            "Could not allocate space for object 'k' in database 'keybench' because the 'PRIMARY' filegroup is full.",
-            True,
-        ),
+        ("Could not allocate space for object 'k' in database 'keybench' because the 'PRIMARY' filegroup is full.",
+         True),
         ("The transaction log for database 'keybench' is full due to 'ACTIVE_TRANSACTION'.", True),
         ("Incorrect syntax near 'x'.", False),
     ],
-)
+)  # fmt: skip
 def test_a_full_disk_has_a_next_step(record: Record, address, text: str, step: bool) -> None:
     record.refuse["INSERT"] = text
     said = raised(ServerError, connection.connect(address).run, "INSERT INTO t VALUES (1)")

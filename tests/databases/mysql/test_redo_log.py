@@ -185,14 +185,9 @@ def test_damage_is_noticed_or_harmless(tmp_path_factory, content) -> None:
 
 @pytest.mark.parametrize(
     ("column", "role"),
-    [
-        ("binary16-net", "clustered"),
-        ("bigint", "clustered"),
-        ("char36-default", "clustered"),
-        ("uuid", "clustered"),
-        ("char36", "nonclustered"),
-    ],
-)
+    [("binary16-net", "clustered"), ("bigint", "clustered"), ("char36-default", "clustered"), ("uuid", "clustered"),
+     ("char36", "nonclustered")],
+)  # fmt: skip
 @ON_MARIADB
 def test_one_writers_order_is_that_of_its_rows(admin, column: str, role: str) -> None:
     sized, keys = taken_by(ENGINE.column(column), version4(random(700)))

@@ -55,15 +55,10 @@ def test_a_small_server_s_counters_are_the_model_s(base: Base) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "stream", "rows", "payload"),
-    [
-        ("embedded", "random", 600_000, 0),
-        ("local", "random", 600_000, 100),
-        ("embedded", "wrapping", 600_000, 100),
-        ("local", "wrapping", 600_000, 0),
-        ("embedded", "4 lagging by 10 %", 400_000, 0),
-        ("local", "increasing", 1_200_000, 0),
-    ],
-)
+    [("embedded", "random", 600_000, 0), ("local", "random", 600_000, 100), ("embedded", "wrapping", 600_000, 100),
+     ("local", "wrapping", 600_000, 0), ("embedded", "4 lagging by 10 %", 400_000, 0),
+     ("local", "increasing", 1_200_000, 0)],
+)  # fmt: skip
 def test_counters_in_each_fifth_are_the_model_s(base: Base, kind: str, stream: str, rows: int, payload: int) -> None:
     with small_server(kind) as admin:
         assert_close(compare(admin, by_one(uuids(stream, rows)), payload))

@@ -99,16 +99,12 @@ def test_stop_clears_up_although_the_server_has_ended_the_connection(guest: Owne
 @pytest.mark.parametrize(
     ("version", "shown"),
     [
-        (
-            "CockroachDB CCL v25.2.1 (x86_64-pc-linux-gnu, built 2025/05/28 17:00:00, go1.23.7)",
-            "CockroachDB (CockroachDB CCL v25.2.1)",
-        ),
-        (
-            "PostgreSQL 15.2-YB-2025.1.0.1-b3 on x86_64-pc-linux-gnu, compiled by clang version 17.0.6",
-            "YugabyteDB (PostgreSQL 15.2-YB-2025.1.0.1-b3)",
-        ),
+        ("CockroachDB CCL v25.2.1 (x86_64-pc-linux-gnu, built 2025/05/28 17:00:00, go1.23.7)",
+         "CockroachDB (CockroachDB CCL v25.2.1)"),
+        ("PostgreSQL 15.2-YB-2025.1.0.1-b3 on x86_64-pc-linux-gnu, compiled by clang version 17.0.6",
+         "YugabyteDB (PostgreSQL 15.2-YB-2025.1.0.1-b3)"),
     ],
-)
+)  # fmt: skip
 def test_servers_that_only_speak_its_protocol_are_refused(version: str, shown: str, embedded: Address) -> None:
     """A real PostgreSQL whose `version()` answers in the form that these systems have."""
     with closing(connect(embedded)) as server:

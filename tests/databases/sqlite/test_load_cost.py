@@ -139,15 +139,9 @@ def test_several_writers_lose_their_caches_to_one_another(bench: Bench) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("stream", "rows", "payload", "kib"),
-    [
-        ("random", 400_000, 0, 2048),
-        ("random", 300_000, 100, 4096),
-        ("wrapping", 300_000, 100, 2048),
-        ("4 lagging by 10 %", 300_000, 0, 1024),
-        ("increasing", 200_000, 100, 512),
-        ("descending", 200_000, 0, 512),
-    ],
-)
+    [("random", 400_000, 0, 2048), ("random", 300_000, 100, 4096), ("wrapping", 300_000, 100, 2048),
+     ("4 lagging by 10 %", 300_000, 0, 1024), ("increasing", 200_000, 100, 512), ("descending", 200_000, 0, 512)],
+)  # fmt: skip
 @pytest.mark.parametrize("key", ["clustered", "nonclustered"])
 def test_one_writer(bench: Bench, stream: str, rows: int, payload: int, kib: int, key: str) -> None:
     table = bench.table("binary16", payload, "clustered" if key == "clustered" else "nonclustered")
@@ -170,14 +164,9 @@ def test_integers(bench: Bench, column: str, key: str, stream: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("scenario", "layout"),
-    [
-        ("quick", "uuid-v4"),
-        ("quick", "uuid-v7"),
-        ("quick", "rt-comb-sql"),
-        ("azure-lag", "efcore-sequential"),
-        ("azure-lag", "morris"),
-    ],
-)
+    [("quick", "uuid-v4"), ("quick", "uuid-v7"), ("quick", "rt-comb-sql"), ("azure-lag", "efcore-sequential"),
+     ("azure-lag", "morris")],
+)  # fmt: skip
 def test_layouts_with_an_index_of_four_caches(bench: Bench, scenario: str, layout: str) -> None:
     compared(bench, bench.table("binary16", 100), under(scenario, layout, 300_000), 8192)
 

@@ -43,14 +43,9 @@ def assert_as_sqlite(
 
 @pytest.mark.parametrize(
     ("column", "payload", "stream"),
-    [
-        ("binary16", 0, "random"),
-        ("binary16", 100, "4 lagging by 0.5 %"),
-        ("bigint", 0, "random"),
-        ("integer", 100, "increasing"),
-        ("integer", 100, "random"),
-    ],
-)
+    [("binary16", 0, "random"), ("binary16", 100, "4 lagging by 0.5 %"), ("bigint", 0, "random"),
+     ("integer", 100, "increasing"), ("integer", 100, "random")],
+)  # fmt: skip
 def test_a_b_tree_with_a_past_is_that_of_the_model(server: Bench, column: str, payload: int, stream: str) -> None:
     assert_as_sqlite(server, column, payload, stream, 20_000)
 

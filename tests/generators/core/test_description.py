@@ -135,11 +135,9 @@ def test_a_diagram_is_read_part_by_part() -> None:
         (lambda: Description("V4:1f"), "'V4:1f' in 'V4:1f': the value needs more than 4 bits"),
         (lambda: Description("T48 R80"), "the diagram 'T48 R80' and the legend of [] do not match"),
         (lambda: Description("R80", {"T": "time"}), "the diagram 'R80' and the legend of ['T'] do not match"),
-        (
-            lambda: Description("R80", uniqueness="worker id"),
-            "worker_ids, the number of worker ids, belongs to uniqueness by worker id, and only to it",
-        ),
+        (lambda: Description("R80", uniqueness="worker id"),
+         "worker_ids, the number of worker ids, belongs to uniqueness by worker id, and only to it"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_description_is_refused(make, message) -> None:
     assert raised(ValueError, make) == message

@@ -214,17 +214,9 @@ def test_sources_start_from_the_operating_systems_entropy() -> None:
 
 @pytest.mark.parametrize(
     ("name", "options", "near"),
-    [
-        ("rt-comb-sql", {}, 1),
-        ("rt-comb-legacy", {}, 4),
-        ("uuid-v7", {}, 1),
-        ("jhtodd-string", {}, 1),
-        ("uuid-v1", {}, 1),
-        ("ulid", {}, 1),
-        ("ksuid", {}, 1000),
-        ("snowflake", {"worker": 1}, 1),
-    ],
-)
+    [("rt-comb-sql", {}, 1), ("rt-comb-legacy", {}, 4), ("uuid-v7", {}, 1), ("jhtodd-string", {}, 1),
+     ("uuid-v1", {}, 1), ("ulid", {}, 1), ("ksuid", {}, 1000), ("snowflake", {"worker": 1}, 1)],
+)  # fmt: skip
 def test_the_time_of_a_new_key_is_now(name: str, options: dict[str, int], near: int) -> None:
     slack = timedelta(milliseconds=near)
     for pause in (0, 0.02):  # also after a pause, although random bits were drawn ahead
@@ -249,15 +241,12 @@ def test_the_time_of_a_guid_as_text() -> None:
     [
         ("uuid-v4", uuid.UUID(int=1 << 127), "uuid-v4 keys hold no time: name the layout that made the key."),
         ("bigint-identity", 5, "bigint-identity keys hold no time: name the layout that made the key."),
-        (
-            "snowflake",
-            1 << 64,
-            "18446744073709551616 has more than 64 bits, so it is no key of any layout: give the key as it was made.",
-        ),
+        ("snowflake", 1 << 64,
+         "18446744073709551616 has more than 64 bits, so it is no key of any layout: give the key as it was made."),
         ("uuid-v7", 7, "these are int keys, and GUIDs were expected: name the layout that made them."),
         ("cuid2", "é" * 24, "cuid2 keys hold no time: name the layout that made the key."),
     ],
-)
+)  # fmt: skip
 def test_a_key_without_a_time_is_refused(name: str, key: uuid.UUID | int | str, message: str) -> None:
     assert raised(UsageError, timestamp, key, name) == message
 

@@ -45,13 +45,9 @@ def uuids(keys: Keys) -> list[UUID]:
 
 @pytest.mark.parametrize(
     ("order", "listed"),
-    [
-        ("rfc", "sorted_by_guid_compareto"),
-        ("rfc", "sorted_by_string_ordinal"),
-        ("mssql", "sorted_by_sqlguid"),
-        ("net", "sorted_by_net_bytes_memcmp"),
-    ],
-)
+    [("rfc", "sorted_by_guid_compareto"), ("rfc", "sorted_by_string_ordinal"), ("mssql", "sorted_by_sqlguid"),
+     ("net", "sorted_by_net_bytes_memcmp")],
+)  # fmt: skip
 def test_golden_sort_orders(order, listed, vectors, guids_of, texts_of) -> None:
     (vector,) = vectors("sort_orders")
     keys = guids_of(vector["inputs"]["guids"])

@@ -165,13 +165,9 @@ def test_published_page_counts_of_two_key_kinds_hold_the_same_rows() -> None:
 
 @pytest.mark.parametrize(
     ("column", "payload", "given", "row", "a_page"),
-    [
-        ("uniqueidentifier", 100, {}, 123, 64),
-        ("bigint", 100, {}, 115, 69),
-        ("char36", 100, {}, 143, 55),
-        ("uniqueidentifier", 100, {"row_versions": True}, 137, 58),
-    ],
-)
+    [("uniqueidentifier", 100, {}, 123, 64), ("bigint", 100, {}, 115, 69), ("char36", 100, {}, 143, 55),
+     ("uniqueidentifier", 100, {"row_versions": True}, 137, 58)],
+)  # fmt: skip
 def test_rows_a_page_of_keybenchs_tables(column: str, payload: int, given: dict, row: int, a_page: int) -> None:
     """docs/internals/mssql.md §1."""
     model = ENGINE.page_model(Table("t", ENGINE.column(column), payload), **given)
@@ -257,12 +253,9 @@ def test_ascending_pages_are_interrupted_by_branch_pages_only() -> None:
     ("table", "given", "message"),
     [
         (Table("t", GUID, 8100), {}, "SQL Server's rows have 8,060 bytes at most, not 8,123: use a smaller payload."),
-        (
-            Table("t", GUID, 0),
-            {"beneath": "heep"},
-            "unknown beneath 'heep'. Did you mean heap? Known: bigint, heap, int.",
-        ),
+        (Table("t", GUID, 0), {"beneath": "heep"},
+         "unknown beneath 'heep'. Did you mean heap? Known: bigint, heap, int."),
     ],
-)
+)  # fmt: skip
 def test_impossible_tables_and_parameters_are_refused(table: Table, given: dict, message: str) -> None:
     assert raised(UsageError, ENGINE.page_model, table, **given) == message

@@ -251,15 +251,10 @@ def test_appended_rows_of_a_rowid_table_fill_its_leaves() -> None:
 
 @pytest.mark.parametrize(
     ("column", "payload", "order", "pages", "leaves", "density"),
-    [
-        ("binary16", 0, 1, 5890, 5848, 87.33),
-        ("char36", 0, 1, 11_509, 11_364, 87.25),
-        ("binary16", 100, 1, 34_525, 33_333, 87.26),
-        ("binary16", 0, -1, 10_325, 10_202, 49.84),
-        ("char36", 0, -1, 20_438, 19_998, 49.15),
-        ("binary16", 100, -1, 62_490, 58_821, 48.14),
-    ],
-)
+    [("binary16", 0, 1, 5890, 5848, 87.33), ("char36", 0, 1, 11_509, 11_364, 87.25),
+     ("binary16", 100, 1, 34_525, 33_333, 87.26), ("binary16", 0, -1, 10_325, 10_202, 49.84),
+     ("char36", 0, -1, 20_438, 19_998, 49.15), ("binary16", 100, -1, 62_490, 58_821, 48.14)],
+)  # fmt: skip
 def test_a_million_keys_in_order(column, payload, order, pages, leaves, density) -> None:
     """As SQLite 3.40.1 had them (docs/internals/sqlite.md §6)."""
     on = Table("trial", ENGINE.column(column), payload)

@@ -264,25 +264,17 @@ ROOT = Level(np.array([4]), np.array([2]))
 @pytest.mark.parametrize(
     ("levels", "rows", "message"),
     [
-        (
-            (TWO_LEAVES, ROOT),
-            142,
-            "the leaves of the index have 140 rows, not 141: let the server clean up what was deleted, and read it "
-            "again.",
-        ),
-        (
-            (TWO_LEAVES, Level(np.array([4]), np.array([3]))),
-            141,
-            "the pages of the index form no tree: read it again while nobody changes it.",
-        ),
+        ((TWO_LEAVES, ROOT), 142,
+         "the leaves of the index have 140 rows, not 141: let the server clean up what was deleted, and read it "
+         "again."),
+        ((TWO_LEAVES, Level(np.array([4]), np.array([3]))), 141,
+         "the pages of the index form no tree: read it again while nobody changes it."),
         ((TWO_LEAVES,), 141, "the pages of the index form no tree: read it again while nobody changes it."),
-        (
-            (Level(np.array([2, 3, 5]), np.array([70, 1, 68])), Level(np.array([4]), np.array([3]))),
-            141,
-            "leaves of this b-tree have fewer rows than SQLite leaves there: VACUUM it first.",
-        ),
+        ((Level(np.array([2, 3, 5]), np.array([70, 1, 68])), Level(np.array([4]), np.array([3]))),
+         141,
+         "leaves of this b-tree have fewer rows than SQLite leaves there: VACUUM it first."),
     ],
-)
+)  # fmt: skip
 def test_pages_that_do_not_fit_are_refused(levels: tuple[Level, ...], rows: int, message: str) -> None:
     state = state_of("binary16", keys=200)
     state.insert(np.arange(5))
@@ -315,24 +307,15 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(work: Callable[[Inde
 @pytest.mark.parametrize(
     ("payload", "key", "message"),
     [
-        (
-            0,
-            "by-date",
-            'the page model of SQLite knows no index with a past where key = "by-date": measure it on a server.',
-        ),
-        (
-            5000,
-            "clustered",
-            "the page model of SQLite knows no past of rows with overflow pages, as a payload of 5,000 characters "
-            "makes them: give a shorter one.",
-        ),
-        (
-            PayloadLengths(1, 9),
-            "clustered",
-            "the page model of SQLite knows no past of rows of different lengths: give one payload.",
-        ),
+        (0, "by-date",
+         'the page model of SQLite knows no index with a past where key = "by-date": measure it on a server.'),
+        (5000, "clustered",
+         "the page model of SQLite knows no past of rows with overflow pages, as a payload of 5,000 characters "
+         "makes them: give a shorter one."),
+        (PayloadLengths(1, 9), "clustered",
+         "the page model of SQLite knows no past of rows of different lengths: give one payload."),
     ],
-)
+)  # fmt: skip
 def test_tables_without_a_past_are_refused(payload: int | PayloadLengths, key: KeyRole, message: str) -> None:
     lengths = payload if isinstance(payload, PayloadLengths) else None
     most = payload.most if isinstance(payload, PayloadLengths) else payload

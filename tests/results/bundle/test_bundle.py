@@ -191,34 +191,22 @@ def edited(name: str, before: str, after: str) -> Change:
 
 
 REFUSED: list[tuple[str, Change, bool, str]] = [
-    (
-        "sum", edited("values.csv", "uuid-v4", "uuid-v7"), False,
-        "the sum of values.csv does not fit, so it was changed or damaged after it was written; ask for it again.",
-    ),
-    (
-        "newer", edited(MANIFEST, '"schema": 1', '"schema": 2'), True,
-        f"it has schema 2, and keybench {keybench.__version__} knows 1; update keybench.",
-    ),
+    ("sum", edited("values.csv", "uuid-v4", "uuid-v7"), False,
+     "the sum of values.csv does not fit, so it was changed or damaged after it was written; ask for it again."),
+    ("newer", edited(MANIFEST, '"schema": 1', '"schema": 2'), True,
+     f"it has schema 2, and keybench {keybench.__version__} knows 1; update keybench."),
     ("schema", edited(MANIFEST, '"schema": 1', '"schema": "x"'), True, "its schema is 'x' and not 1; ask"),
-    (
-        "list", edited(MANIFEST, '"run.json"', '"other.json"'), True,
-        f"{MANIFEST} does not list {', '.join(FILES)}; ask for it again.",
-    ),
-    (
-        "manifest", lambda files: files.pop(MANIFEST), True,
-        f"it has no {MANIFEST}; name a file of `keybench export --bundle`.",
-    ),
-    (
-        "more", lambda files: files.update({"evil.sh": b"x"}), True,
-        f"it does not hold {MANIFEST}, {', '.join(FILES)}, each once and nothing else; ask for it again.",
-    ),
+    ("list", edited(MANIFEST, '"run.json"', '"other.json"'), True,
+     f"{MANIFEST} does not list {', '.join(FILES)}; ask for it again."),
+    ("manifest", lambda files: files.pop(MANIFEST), True,
+     f"it has no {MANIFEST}; name a file of `keybench export --bundle`."),
+    ("more", lambda files: files.update({"evil.sh": b"x"}), True,
+     f"it does not hold {MANIFEST}, {', '.join(FILES)}, each once and nothing else; ask for it again."),
     ("json", edited("run.json", "{", "["), True, "run.json is not JSON"),
     ("field", edited("run.json", '"seed"', '"seeds"'), True, "run.json does not fit the schema at 'seed';"),
     ("type", edited("run.json", '"blocks": 1', '"blocks": "1"'), True, "run.json does not fit the schema at 'blocks';"),
-    (
-        "definition", edited("run.json", '"postgresql": "PostgreSQL"', '"postgresql": 1'), True,
-        "run.json does not fit the schema at 'definition'; ask",
-    ),
+    ("definition", edited("run.json", '"postgresql": "PostgreSQL"', '"postgresql": 1'), True,
+     "run.json does not fit the schema at 'definition'; ask"),
     ("columns", edited("values.csv", "run,block", "run,blocks"), True, "values.csv does not have the columns of its"),
     ("csv", edited("values.csv", ",ok,", ",o\rk,"), True, "values.csv is not CSV (new-line character seen in unquoted"),
     ("run", edited("values.csv", "\n5ca1ab1e00", "\nfeed"), True, "line 2: the run 'feed' is not 5ca1ab1e00;"),
@@ -227,26 +215,16 @@ REFUSED: list[tuple[str, Change, bool, str]] = [
     ("origin", edited("values.csv", ",measured,", ",guessed,"), True, "line 2: the origin is 'guessed'; ask"),
     ("status", edited("values.csv", ",ok,", ",fine,"), True, "values.csv, line 2: the status is 'fine'; ask for it"),
     ("blank", edited("values.csv", ",uuid-v4,", ", ,"), True, "a trial has no layout; ask for it again."),
-    (
-        "newline", edited("values.csv", ",uuid-v4,", ',"\n",'), True,
-        "values.csv is not CSV (unexpected end of data); ask for it again.",
-    ),
-    (
-        "control", edited("values.csv", ",uuid-v4,", ",uuid\x1b[31m,"), True,
-        r"'uuid\x1b[31m' has characters that cannot be printed; ask for it again.",
-    ),
-    (
-        "direction", edited("run.json", '"two-million"', '"\u202enoillim"'), True,
-        "run.json has characters that cannot be printed; ask for it again.",
-    ),
-    (
-        "escape", edited("run.json", '"two-million"', r'"\\\u001b[31m"'), True,
-        "run.json has characters that cannot be printed; ask for it again.",
-    ),
-    (
-        "line", edited("values.csv", ",uuid-v4,", f",{'v' * 10_000},"), True,
-        "the line has more than 10,000 bytes; ask for it again.",
-    ),
+    ("newline", edited("values.csv", ",uuid-v4,", ',"\n",'), True,
+     "values.csv is not CSV (unexpected end of data); ask for it again."),
+    ("control", edited("values.csv", ",uuid-v4,", ",uuid\x1b[31m,"), True,
+     r"'uuid\x1b[31m' has characters that cannot be printed; ask for it again."),
+    ("direction", edited("run.json", '"two-million"', '"\u202enoillim"'), True,
+     "run.json has characters that cannot be printed; ask for it again."),
+    ("escape", edited("run.json", '"two-million"', r'"\\\u001b[31m"'), True,
+     "run.json has characters that cannot be printed; ask for it again."),
+    ("line", edited("values.csv", ",uuid-v4,", f",{'v' * 10_000},"), True,
+     "the line has more than 10,000 bytes; ask for it again."),
     ("cells", edited("values.csv", ",1000,rows,", ",1000,rows,2026,"), True, "values.csv, line 2: "),
 ]  # fmt: skip
 

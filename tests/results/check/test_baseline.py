@@ -127,47 +127,31 @@ ANOTHER = "take it from version control again, or give --baseline another file."
         ("[]", "base.json is not a keybench baseline: give --baseline another file."),
         ('{"format": "1"}', "base.json is not a keybench baseline: give --baseline another file."),
         ('{"limits": {}}', "base.json is not a keybench baseline: give --baseline another file."),
-        (
-            '{"format": 2, "of another": "shape"}',
-            "the baseline base.json has format 2, keybench 0.1.0 knows formats up to 1: update keybench, or give "
-            "--baseline another file.",
-        ),
-        (
-            '{"format": 1,\n<<<<<<< HEAD\n',
-            "the baseline base.json is damaged (Expecting property name enclosed in double quotes in line 2); it was "
-            f"left as it is: {ANOTHER}",
-        ),
-        (
-            '{"format": 1, "counts": [{"of": {}, "arms": []}]}',
-            f"the baseline base.json is damaged (counts.0.under: Field required); it was left as it is: {ANOTHER}",
-        ),
-        (
-            '{"format": 1, "limits": {"of_tomorrow": 3}}',
-            "the baseline base.json holds the metric 'of_tomorrow', which keybench 0.1.0 does not know: update "
-            "keybench, or give --baseline another file.",
-        ),
-        (
-            "[" * 100_000,
-            "the baseline base.json is damaged (its values are nested too deeply); it was left as it is: " + ANOTHER,
-        ),
-        (
-            '{"format": 1, "counts": {"of": 3}}',
-            "the baseline base.json is damaged (counts: Input should be a valid list); it was left as it is: "
-            f"{ANOTHER}",
-        ),
-        (
-            '{"format": 1, "counts": [' + "9" * 5000 + "]}",
-            "the baseline base.json is damaged (Exceeds the limit (4300 digits) for integer string conversion: value "
-            "has 5000 digits; use sys.set_int_max_str_digits() to increase the limit); it was left as it is: "
-            f"{ANOTHER}",
-        ),
-        (
-            '{"format": 1, "runs": []}',
-            "the baseline base.json is damaged (runs: Extra inputs are not permitted); it was left as it is: "
-            f"{ANOTHER}",
-        ),
+        ('{"format": 2, "of another": "shape"}',
+         "the baseline base.json has format 2, keybench 0.1.0 knows formats up to 1: update keybench, or give "
+         "--baseline another file."),
+        ('{"format": 1,\n<<<<<<< HEAD\n',
+         "the baseline base.json is damaged (Expecting property name enclosed in double quotes in line 2); it was "
+         f"left as it is: {ANOTHER}"),
+        ('{"format": 1, "counts": [{"of": {}, "arms": []}]}',
+         f"the baseline base.json is damaged (counts.0.under: Field required); it was left as it is: {ANOTHER}"),
+        ('{"format": 1, "limits": {"of_tomorrow": 3}}',
+         "the baseline base.json holds the metric 'of_tomorrow', which keybench 0.1.0 does not know: update "
+         "keybench, or give --baseline another file."),
+        ("[" * 100_000,
+         "the baseline base.json is damaged (its values are nested too deeply); it was left as it is: " + ANOTHER),
+        ('{"format": 1, "counts": {"of": 3}}',
+         "the baseline base.json is damaged (counts: Input should be a valid list); it was left as it is: "
+         f"{ANOTHER}"),
+        ('{"format": 1, "counts": [' + "9" * 5000 + "]}",
+         "the baseline base.json is damaged (Exceeds the limit (4300 digits) for integer string conversion: value "
+         "has 5000 digits; use sys.set_int_max_str_digits() to increase the limit); it was left as it is: "
+         f"{ANOTHER}"),
+        ('{"format": 1, "runs": []}',
+         "the baseline base.json is damaged (runs: Extra inputs are not permitted); it was left as it is: "
+         f"{ANOTHER}"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_baseline(content: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("base.json").write_text(content, encoding="utf-8")

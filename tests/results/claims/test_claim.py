@@ -210,14 +210,12 @@ RATIO = (
         (CLAIM + RATIO + "value = 1\nsame = true\n", "give exactly one of: value; low or high; direction; same"),
         (CLAIM + RATIO + 'value = 1\nmetrik = "leaf_pages"\n', "Extra inputs are not permitted"),
         (CLAIM + RATIO.replace('to = "uuid-v7"\n', "") + "value = 1\n", "ratio and difference have two sides"),
-        (
-            CLAIM + RATIO.replace('"ratio"', '"value"').replace('to = "uuid-v7"\n', "") + "value = 1\n",
-            "times are compared only as ratios",
-        ),
+        (CLAIM + RATIO.replace('"ratio"', '"value"').replace('to = "uuid-v7"\n', "") + "value = 1\n",
+         "times are compared only as ratios"),
         (CLAIM + RATIO.replace("ratio", "computed") + "value = 1\n", "computed needs ours, and no trials"),
         ('[[claim]]\nid = "x"\nsource = "b"\nstatement = "s."\nreason = "r."\n', "'b'"),
     ],
-)
+)  # fmt: skip
 def test_data_that_cannot_be_meant_are_refused(text: str, problem: str) -> None:
     said = raised(UsageError, parse, "mine.toml", SOURCE + text)
     assert said.startswith("mine.toml, claim x: ")

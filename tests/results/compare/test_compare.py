@@ -311,16 +311,12 @@ def test_what_is_only_in_one_run_is_said() -> None:
         ("feed", "no run 'feed' in "),
         (f"{A}:uuid-v4", f"{A}:uuid-v4: write FIELD=VALUE after the colon, separated by commas if there are "),
         (f"{A}:colour=red", "unknown field 'colour'. Did you mean column or layout? Known: column, "),
-        (
-            f"{A}:layout=uuid-v44",
-            f"unknown layout of run {A} 'uuid-v44'. Did you mean uuid-v4 or uuid-v7? Known: bigint-identity, ",
-        ),
-        (
-            f"{A}:layout=uuid-v4,column=bigint",
-            f"{A}:layout=uuid-v4,column=bigint: no trial of the run has all of these: name fewer of them.",
-        ),
+        (f"{A}:layout=uuid-v44",
+         f"unknown layout of run {A} 'uuid-v44'. Did you mean uuid-v4 or uuid-v7? Known: bigint-identity, "),
+        (f"{A}:layout=uuid-v4,column=bigint",
+         f"{A}:layout=uuid-v4,column=bigint: no trial of the run has all of these: name fewer of them."),
     ],
-)
+)  # fmt: skip
 def test_sides_that_cannot_be_meant(fake_run, text: str, said: str) -> None:
     store = fake_run(layouts=FEW, databases=("postgresql",), blocks=1)
     assert raised(UsageError, side, store, text).startswith(said)

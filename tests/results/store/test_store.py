@@ -215,13 +215,11 @@ def test_reading_creates_nothing(tmp_path: Path) -> None:
     [
         ("sqlite:///x.sqlite", f"--results sqlite://…: {PLACES}"),
         ("mysql://me:s3cret@h/d", f"--results mysql://…: {PLACES}"),
-        (
-            "postgresql://me:s3/cret@h:port/d",
-            "--results postgresql://…: not a database URL; it has the form postgresql://USER@HOST:PORT/DATABASE, with "
-            "special characters of a password written as %XX.",
-        ),
+        ("postgresql://me:s3/cret@h:port/d",
+         "--results postgresql://…: not a database URL; it has the form postgresql://USER@HOST:PORT/DATABASE, with "
+         "special characters of a password written as %XX."),
     ],
-)
+)  # fmt: skip
 def test_a_url_that_cannot_be_meant(url: str, expected: str, write: bool) -> None:
     assert opening(url, write=write) == expected
 

@@ -205,13 +205,9 @@ def density(readings: tuple[Reading, ...]) -> float:
 
 @pytest.mark.parametrize(
     ("scenario", "name", "low", "high"),
-    [
-        ("azure-lag", "efcore-sequential", 56, 69),
-        ("azure-lag", "morris-corrected", 89, 91),
-        ("clock-skew", "rt-comb-sql", 66, 72),
-        ("clock-skew", "efcore-sequential", 55, 58),
-    ],
-)
+    [("azure-lag", "efcore-sequential", 56, 69), ("azure-lag", "morris-corrected", 89, 91),
+     ("clock-skew", "rt-comb-sql", 66, 72), ("clock-skew", "efcore-sequential", 55, 58)],
+)  # fmt: skip
 def test_what_lag_costs_postgresql_by_its_page_model(scenario: str, name: str, low: float, high: float) -> None:
     request, trial, _ = planned(load_scenario(scenario), name, 100_000)
     ended = ModelTrial(request, trial).run()

@@ -105,22 +105,16 @@ def test_scenarios_take_numbers_and_text() -> None:
         ("page_size", "--set page_size: write NAME=VALUE or DB.NAME=VALUE, as in --set page_size=8K."),
         ("=8K", "--set =8K: write NAME=VALUE or DB.NAME=VALUE, as in --set page_size=8K."),
         ("page_size=", "--set page_size=: write NAME=VALUE or DB.NAME=VALUE, as in --set page_size=8K."),
-        (
-            "pagesize=8K",
-            "unknown setting of mariadb or sqlite 'pagesize'. Did you mean page_size? "
-            "Known: checkpoint, merge_threshold, page_size.",
-        ),
-        (
-            "sqlite.merge_threshold=3",
-            "unknown setting of mariadb or sqlite 'sqlite.merge_threshold'. Did you mean mariadb.merge_threshold or "
-            "sqlite.page_size? Known: mariadb.checkpoint, mariadb.merge_threshold, mariadb.page_size, "
-            "sqlite.page_size.",
-        ),
-        (
-            "oracle.unique=no",
-            "unknown setting of mariadb or sqlite 'oracle.unique'. Known: mariadb.checkpoint, mariadb.merge_threshold, "
-            "mariadb.page_size, sqlite.page_size.",
-        ),
+        ("pagesize=8K",
+         "unknown setting of mariadb or sqlite 'pagesize'. Did you mean page_size? "
+         "Known: checkpoint, merge_threshold, page_size."),
+        ("sqlite.merge_threshold=3",
+         "unknown setting of mariadb or sqlite 'sqlite.merge_threshold'. Did you mean mariadb.merge_threshold or "
+         "sqlite.page_size? Known: mariadb.checkpoint, mariadb.merge_threshold, mariadb.page_size, "
+         "sqlite.page_size."),
+        ("oracle.unique=no",
+         "unknown setting of mariadb or sqlite 'oracle.unique'. Known: mariadb.checkpoint, mariadb.merge_threshold, "
+         "mariadb.page_size, sqlite.page_size."),
         ("mariadb.page_size=2K", "page_size of mariadb is one of 4K, 8K, 16K, 32K, 64K, not '2K'."),
         ("mariadb.page_size=8KiB", "page_size of mariadb is one of 4K, 8K, 16K, 32K, 64K, not '8KiB'."),
         ("merge_threshold=51", "merge_threshold of mariadb is a whole number from 1 to 50, not '51'."),

@@ -83,23 +83,17 @@ HEAD = 'title = "t"\nrows = 100\nstart = 2026-01-01T00:00:00Z\n'
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "watched = 5\n[after]\nreads = 1",
-            "a scenario with isolation, look_up, filled or watched has no after: leave it out",
-        ),
-        (
-            "filled = 0.5\n[table]\nkey = 'fk'",
-            "isolation, look_up, filled and watched are for a table with a row a key",
-        ),
+        ("watched = 5\n[after]\nreads = 1",
+         "a scenario with isolation, look_up, filled or watched has no after: leave it out"),
+        ("filled = 0.5\n[table]\nkey = 'fk'",
+         "isolation, look_up, filled and watched are for a table with a row a key"),
         ('look_up = "key"\npath = "bulk"', "are for rows in order: leave out the path"),
-        (
-            'look_up = "key"\n[before]\nlayout = "uuid-v4"\nshare = 0.5',
-            "with isolation, look_up, filled or watched has no before: leave it out",
-        ),
+        ('look_up = "key"\n[before]\nlayout = "uuid-v4"\nshare = 0.5',
+         "with isolation, look_up, filled or watched has no before: leave it out"),
         ('isolation = "snapshot"', "Input should be 'read-committed', 'repeatable-read' or 'serializable'"),
         ("filled = 1.0", "Input should be less than 1"),
         ("watched = 201", "Input should be less than or equal to 200"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_go_together(text: str, said: str) -> None:
     assert said in raised(UsageError, parse_scenario, "mine", f"{HEAD}[load]\n{text}\n", where="mine")
