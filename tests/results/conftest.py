@@ -1,6 +1,8 @@
 """A run like a real one, made without any server."""
 
+import sqlite3
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -127,6 +129,12 @@ def a_trial(readings: Iterable[Reading] = (), **changed: object) -> Trial:
         status="ok", error="", readings=tuple(readings),
     )  # fmt: skip
     return replace(plain, **changed)  # type: ignore[arg-type]
+
+
+def sql(file: Path | str, statement: str, *values: object) -> list[tuple[object, ...]]:
+    """The rows of a statement that runs in a file of results, past the store."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        return connection.execute(statement, values).fetchall()
 
 
 def failed(trial: Trial, error: str = "gone", **changed: object) -> Trial:

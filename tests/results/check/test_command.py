@@ -2,7 +2,6 @@
 
 import json
 import random
-import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from keybench.pagemodels.postgresql import model as pagemodel
 from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
 from tests.results.check.conftest import Check, Model
-from tests.results.conftest import a_run, failing
+from tests.results.conftest import a_run, failing, sql
 
 FEW = ("bigint-identity", "uuid-v4", "uuid-v7")
 NOTHING_IN_COMMON = (
@@ -164,16 +163,14 @@ def test_another_machine_or_version_is_said_and_fails_nothing(fake_run, check: C
     fake_run(layouts=FEW, databases=("postgresql",), blocks=4).close()
     check("5ca1", "--update-baseline")
     fake_run(layouts=FEW, databases=("postgresql",), blocks=4, run_id="feed", change=slower("uuid-v4", 2)).close()
-    with sqlite3.connect(tmp_path / "results.sqlite") as results:
-        machine = json.dumps({**a_run().machine, "cores": 4})
-        results.execute("UPDATE run SET machine = ? WHERE id = 'feed'", [machine])
+    machine = json.dumps({**a_run().machine, "cores": 4})
+    sql(tmp_path / "results.sqlite", "UPDATE run SET machine = ? WHERE id = 'feed'", machine)
     done = check("feed")
     assert done.returncode == 0, done.stdout
     place = "postgresql (embedded) · two-million, 2,000,000 rows"
     assert f"not comparable: {place}: times: cores 4, in the baseline 8\n" in done.stdout
-    with sqlite3.connect(tmp_path / "results.sqlite") as results:
-        settings = json.dumps({"shared_buffers": "1GB"})
-        results.execute("UPDATE environment SET settings = ? WHERE run = 'feed'", [settings])
+    settings = json.dumps({"shared_buffers": "1GB"})
+    sql(tmp_path / "results.sqlite", "UPDATE environment SET settings = ? WHERE run = 'feed'", settings)
     other = check("feed")
     assert (other.returncode, other.stdout.splitlines()[-1]) == (3, NOTHING_IN_COMMON)
     assert "page counts: settings.shared_buffers 1GB, in the baseline 64MB\n" in other.stdout
