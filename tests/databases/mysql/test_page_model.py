@@ -1,6 +1,5 @@
 """The index on live servers equals that of the page model, page for page."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +21,6 @@ from keybench.pagemodels.contract import predict
 from keybench.pagemodels.innodb.model import InnodbStats
 from keybench.pagemodels.page_stats import readings
 from tests.databases.loading import EXACT, lengths, measured
-from tests.databases.mysql.conftest import admin_of_page_size
 from tests.parameters import first
 
 
@@ -116,13 +114,6 @@ def test_the_counter_of_a_foreign_keys_table_has_its_parents_splits_as_the_model
     assert reading.value == stats.split_counter
     assert reading.reason == "With the splits of the parent's table, which has the key as its primary key."
     admin.drop(on)
-
-
-@pytest.fixture(scope="module", params=first(1, ["4K", "64K", "8K", "32K"]))
-def of_page_size(request, engine, servers) -> Iterator[MySqlAdmin]:
-    with admin_of_page_size(engine, servers, request.param) as admin:
-        assert admin.page_settings()["page_size"] == request.param
-        yield admin
 
 
 @pytest.mark.parametrize(

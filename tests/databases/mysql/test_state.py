@@ -3,7 +3,7 @@
 The contract's suite compares order and rows of the leaves alone, on more rows (databases/contract_suite/test_past.py).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 
@@ -14,7 +14,6 @@ from benchmarks import streams
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.bench import Bench
 from keybench.databases.contract_suite.past import Both, history
-from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.core.probes import UnreadableError
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ddl
@@ -27,7 +26,7 @@ from keybench.model.byteorder import sort_words
 from keybench.model.table import Table
 from keybench.pagemodels.ranking import ranked
 from tests.databases.loading import as_url, send
-from tests.databases.mysql.conftest import ON_MARIADB, admin_of_page_size
+from tests.databases.mysql.conftest import ON_MARIADB
 from tests.errors import raised
 
 _COUNTED = "SELECT count FROM information_schema.innodb_metrics WHERE name LIKE 'index_page_%s'"
@@ -152,12 +151,6 @@ def test_the_model_goes_on_from_any_index_on_the_server(engine, admin, seed: int
 @pytest.mark.parametrize("threshold", ["10", "35"])
 def test_a_merge_threshold_counts_for_purge_too(engine, admin, threshold: str) -> None:
     lives(engine, admin, table("binary16", 100, merge_threshold=threshold), "random", 20_000)
-
-
-@pytest.fixture(scope="module", params=["4K", "8K", "32K", "64K"])
-def of_page_size(request, engine, servers: Servers) -> Iterator[MySqlAdmin]:
-    with admin_of_page_size(engine, servers, request.param) as admin:
-        yield admin
 
 
 @pytest.mark.long
