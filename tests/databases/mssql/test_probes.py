@@ -87,19 +87,9 @@ def test_a_trial_that_failed_leaves_no_transaction_open(admin: MssqlAdmin, recor
         ("SELECT num_of_bytes_written", {Metric.LOG_BYTES},
          "bytes of the log cannot be read (SQL Server: permission denied): the permission VIEW SERVER STATE is "
          "needed."),
-        (
-            "SELECT page_count",
-            {
-                Metric.LEAF_PAGES,
-                Metric.BRANCH_PAGES,
-                Metric.LEAF_DENSITY,
-                Metric.LEAF_NONADJACENT,
-                Metric.BRANCH_SPLITS,
-                Metric.APPENDS,
-                Metric.EDGE_AND_INTERIOR_SPLITS,
-            },
-            "",
-        ),
+        ("SELECT page_count",
+         {Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_NONADJACENT, Metric.BRANCH_SPLITS,
+          Metric.APPENDS, Metric.EDGE_AND_INTERIOR_SPLITS}, ""),
     ],
 )  # fmt: skip
 def test_a_refused_query_makes_its_metrics_absent_with_the_reason(

@@ -240,27 +240,15 @@ start = 2026-01-01T00:00:00Z
     [
         ("server-uuidv7", "sqlite", "quick",
          "server-uuidv7 keys are made by mariadb and postgresql only: choose one by --db."),
-        (
-            "server-identity",
-            "sqlite",
-            "rates.toml",
-            "server-identity keys do not fit scenario rates: its keys must carry the scenario's virtual time, and a "
-            "server's keys carry the server's clock." + INSTEAD,
-        ),
-        (
-            "server-identity",
-            "sqlite",
-            "bare.toml",
-            "server-identity keys do not fit scenario bare: its rows have nothing beside the key, and rows without a "
-            "key would have nothing at all." + INSTEAD,
-        ),
-        (
-            "server-identity",
-            "sqlite",
-            "dated.toml",
-            "server-identity keys do not fit scenario dated: its table has columns or rows beside the key's, and a "
-            "server's keys are made row by row in one table." + INSTEAD,
-        ),
+        ("server-identity", "sqlite", "rates.toml",
+         "server-identity keys do not fit scenario rates: its keys must carry the scenario's virtual time, and a "
+         "server's keys carry the server's clock." + INSTEAD),
+        ("server-identity", "sqlite", "bare.toml",
+         "server-identity keys do not fit scenario bare: its rows have nothing beside the key, and rows without a "
+         "key would have nothing at all." + INSTEAD),
+        ("server-identity", "sqlite", "dated.toml",
+         "server-identity keys do not fit scenario dated: its table has columns or rows beside the key's, and a "
+         "server's keys are made row by row in one table." + INSTEAD),
     ],
 )  # fmt: skip
 def test_where_they_do_not_fit_the_reason_is_said(
