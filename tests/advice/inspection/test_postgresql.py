@@ -277,7 +277,7 @@ def test_a_wrong_password_is_never_shown(shop: Shop, capsys, monkeypatch) -> Non
 def test_strange_names_are_shown_as_they_are(shop: Shop, capsys, monkeypatch) -> None:
     for name in STRANGE:
         shop.owner.execute(
-            f"CREATE TABLE {ansi(name)} ({ansi(name)} bigint PRIMARY KEY); INSERT INTO {ansi(name)} VALUES (1), (2), (3)"
+            f"CREATE TABLE {ansi(name)} ({ansi(name)} bigint PRIMARY KEY);INSERT INTO {ansi(name)} VALUES (1), (2), (3)"
         )
     assert_strange_names_are_shown(shop.url("reader"), capsys, monkeypatch)
 
