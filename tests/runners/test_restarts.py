@@ -31,7 +31,6 @@ def url_of(parameters: dict[str, str]) -> str:
 
 
 def recorded(folder: Path) -> list[Trial]:
-    """The trials that are recorded so far."""
     with suppress(UsageError):  # before the file has been made
         return latest_trials(folder)
     return []

@@ -20,7 +20,6 @@ UUID = ColumnHere("id", "uuid", "uuid")
 
 
 def table(layout: str, rows: float, size: int, *columns: ColumnHere) -> TableFinding:
-    """A table with keys of that layout."""
     keys = content(SampleHere(list(values(made(layout, instants(2_000))))), "uuid", NOW)  # type: ignore[arg-type]
     index = IndexHere("orders_pkey", columns or (UUID,), ("primary key",))
     found = IndexFinding(index, (keys,) * len(index.key), pages=PagesHere(bytes=size, density=71.0, full=90.0))

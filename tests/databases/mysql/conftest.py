@@ -38,13 +38,11 @@ ON_MARIADB = pytest.mark.parametrize("engine", [MARIADB], indirect=True, ids=["m
 
 @pytest.fixture(scope="session", params=HERE, ids=lambda of: of.name)
 def engine(request: pytest.FixtureRequest) -> MySqlEngine:
-    """One of the two."""
     return request.param
 
 
 @pytest.fixture(scope="session")
 def address(engine: MySqlEngine, servers: Servers) -> Address:
-    """Its private server."""
     return servers.address(engine, "local")
 
 

@@ -36,8 +36,6 @@ FRAME = 4096 + 24
 
 
 class Rows(NamedTuple):
-    """Rows as they arrive."""
-
     keys: Keys
     writers: NDArray[np.int16]
     rows_per_tx: int

@@ -81,8 +81,6 @@ def pool_on(executor: Executor, workers: int) -> ExecutorPool:
 
 
 class RecordingPool(ExecutorPool):
-    """Keeps the results of the writers."""
-
     results: Sequence[WriterResult] = ()
 
     def run(self, tasks: Sequence[WriterTask], **options: Any) -> list[WriterResult]:
