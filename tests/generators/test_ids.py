@@ -155,9 +155,8 @@ def test_ksuid_vectors(vectors, opened) -> None:
 
 
 def test_a_ksuid_text_above_the_greatest_is_refused() -> None:
-    said = raised(
-        UsageError, layout("ksuid-text").decode, text("aWgEPTl1tmebfsQzFP4bxwgy80V", "aWgEPTl1tmebfsQzFP4bxwgy80W")
-    )
+    keys = text("aWgEPTl1tmebfsQzFP4bxwgy80V", "aWgEPTl1tmebfsQzFP4bxwgy80W")
+    said = raised(UsageError, layout("ksuid-text").decode, keys)
     assert said.startswith("'aWgEPTl1tmebfsQzFP4bxwgy80W' is no ksuid-text key: the greatest is aWgEPT")
 
 

@@ -10,11 +10,8 @@ from tests.errors import raised
 
 def test_a_key_that_is_no_rowid_is_refused(bench: Bench) -> None:
     (made,) = ENGINE.server_keys
-    assert raised(
-        UsageError,
-        bench.admin.create,
-        replace(bench.table(made.column, payload=20, key="nonclustered"), server_keys=made),
-    ) == (
+    on = replace(bench.table(made.column, payload=20, key="nonclustered"), server_keys=made)
+    assert raised(UsageError, bench.admin.create, on) == (
         "SQLite makes server-identity keys only where the key is the table's rowid: "
         'choose a scenario whose table has key = "clustered".'
     )

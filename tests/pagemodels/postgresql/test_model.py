@@ -47,9 +47,8 @@ def test_a_fill_factor_of_the_index_fills_the_leaves_of_increasing_keys() -> Non
 def test_more_equal_keys_than_splits_to_choose_from_are_refused() -> None:
     model = ENGINE.page_model(Table("trial", sized("uuid"), 0, "fk", children=29), deduplicate_items="off")
     assert model.insert(streams.random(2000)).rows == 58_000
-    assert raised(
-        UsageError, ENGINE.page_model, Table("trial", sized("uuid"), 0, "fk", children=30), deduplicate_items="off"
-    ) == (
+    on = Table("trial", sized("uuid"), 0, "fk", children=30)
+    assert raised(UsageError, ENGINE.page_model, on, deduplicate_items="off") == (
         "PostgreSQL splits pages with 30 entries of a key by rules that its page model does not know: take at most 29 "
         "children."
     )
