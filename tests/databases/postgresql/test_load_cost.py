@@ -9,12 +9,10 @@ from benchmarks import streams
 from keybench.advice.row_cost import rows_from_which
 from keybench.databases.contract_suite.servers import Base
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, LoadCost, Server
 from tests.databases.postgresql.load_counters import CACHE, Compared, by_one, compare, small_server
-from tests.errors import raised
 
 WITHIN = {"index": 0.1, "heap": 0.0, "written": 0.15, "images": 0.05, "log": 0.05}
 """By how much the model may differ: in a part of a load, or in all of it (`IN_ALL`)."""
@@ -85,11 +83,6 @@ def cost(rows: int, server: Server, *, restart: int | None = None, payload: int 
     model = ENGINE.page_model(Table("t", ENGINE.default_column("uuid"), payload))
     ends = [rows * (i + 1) // parts for i in range(parts)]
     return model.load_cost(Load(streams.random(rows), ends, 1000, restart=restart), server)
-
-
-def test_a_cache_of_a_few_pages_is_refused() -> None:
-    said = raised(UsageError, cost, 10, Server(cache_bytes=99 * 8192))
-    assert said == "a cache of 811,008 bytes has fewer than 100 pages: give it more memory."
 
 
 def test_a_restart_empties_the_cache() -> None:

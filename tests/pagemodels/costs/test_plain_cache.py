@@ -18,6 +18,7 @@ from keybench.pagemodels.costs.contract import Load, LoadCost, Server
 from keybench.pagemodels.costs.plain_cache import NOTE, PlainCacheModel
 from keybench.pagemodels.half_split.build import SortedBuild
 from keybench.pagemodels.half_split.kernel import ALONE, Rule
+from tests.errors import raised
 
 LEAF, BRANCH = Rule(4, 4, ALONE, 2, 2), Rule(3, 3, 2, 2, 2)
 KINDS = ("leaf", "branch", "table")
@@ -124,7 +125,10 @@ def test_random_keys_read_what_ascending_ones_do_not(name: str) -> None:
     assert random.note == ascending.note == NOTE
 
 
-@pytest.mark.parametrize("name", ["mssql", "oracle"])
-def test_a_cache_of_few_pages_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="fewer than 100 pages"):
-        cost_of(name, "random", "clustered", 99)
+@pytest.mark.parametrize(
+    ("name", "pages"), [("postgresql", 99), ("mariadb", 199), ("sqlite", 51), ("mssql", 99), ("oracle", 99)]
+)
+def test_a_cache_of_few_pages_is_refused(name: str, pages: int) -> None:
+    """InnoDB has pages of 16 KiB, SQLite of 4 KiB and 136 bytes."""
+    said = raised(UsageError, cost_of, name, "random", "clustered", pages)
+    assert said == f"a cache of {pages * 8192:,} bytes has fewer than 100 pages: give it more memory."

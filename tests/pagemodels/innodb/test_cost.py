@@ -8,11 +8,9 @@ import pytest
 from benchmarks import streams
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
-from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, PredictsCost, Server, shared_bytes
 from keybench.pagemodels.innodb.cost import frames_of
-from tests.errors import raised
 
 
 def test_a_pool_has_as_many_pages_as_the_server_says() -> None:
@@ -89,11 +87,6 @@ def test_keys_share_bytes_with_those_before_them() -> None:
     assert shared_bytes(stored, np.array([0, 2, 1, 3]), [2, 4]) == [2, 0]
     assert shared_bytes(np.array([256, 259, 300]), np.arange(3), [3]) == [7]
     assert shared_bytes(stored[:1], np.array([0]), [1]) == [0], "none is before the first"
-
-
-def test_a_cache_of_a_few_pages_is_refused() -> None:
-    said = raised(UsageError, model().load_cost, Load(streams.random(10), [10], 1000), Server(cache_bytes=99 * 16384))
-    assert said == "a cache of 1,622,016 bytes has fewer than 100 pages: give it more memory."
 
 
 def test_no_cost_is_predicted_for_what_is_not_known() -> None:
