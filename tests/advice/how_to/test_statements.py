@@ -1,6 +1,5 @@
 """What the statements say, without a server."""
 
-import re
 from typing import cast
 
 import pytest
@@ -31,13 +30,6 @@ def created(database: str, version: str, column: str, layout: str) -> str:
 )  # fmt: skip
 def test_postgresql_makes_the_keys_that_it_can(version: str, layout: str, default: str) -> None:
     assert default in created("postgresql", version, "uuid", layout)
-
-
-@pytest.mark.parametrize("version", ["12", "x", "18.1.2.3", "-1"])
-def test_a_version_that_is_not_known_is_refused(version: str) -> None:
-    message = f"PostgreSQL {version!r} is unknown: name a version from 13 on, for example 15 or 18.4."
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
-        created("postgresql", version, "uuid", "uuid-v4")
 
 
 def test_a_column_that_does_not_take_the_keys_is_refused() -> None:
@@ -91,6 +83,8 @@ def test_keys_of_the_application_change_without_a_statement(database: str, versi
 @pytest.mark.parametrize(
     ("database", "version", "message"),
     [
+        *(("postgresql", text, f"PostgreSQL {text!r} is unknown: name a version from 13 on, for example 15 or 18.4.")
+          for text in ("12", "x", "18.1.2.3", "-1")),
         ("mysql", "5.6", "MySQL '5.6' is unknown: name a version from 8.0.13 on, for example 9.7."),
         ("mariadb", "x", "MariaDB 'x' is unknown: name a version from 10.6 on, for example 11.8."),
         ("mariadb", "10.6", "MariaDB has the type uuid from 10.7 on: choose the column binary16, or a newer version."),
@@ -98,11 +92,10 @@ def test_keys_of_the_application_change_without_a_statement(database: str, versi
         ("oracle", "9i", "Oracle '9i' is unknown: name a release from 12c to 26ai, for example 19c."),
         ("sqlite", "2", "SQLite '2' is unknown: name a version 3, for example 3.50."),
     ],
-)
-def test_versions_of_other_engines_are_refused(database: str, version: str, message: str) -> None:
+)  # fmt: skip
+def test_a_version_that_is_not_known_is_refused(database: str, version: str, message: str) -> None:
     column = engine(database).default_column("uuid").name
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
-        created(database, version, column, "uuid-v4")
+    assert raised(UsageError, created, database, version, column, "uuid-v4") == message
 
 
 @pytest.mark.parametrize(
