@@ -93,7 +93,7 @@ def _runs(values: Values) -> Iterator[str]:
     yield (
         "*Pages as modelled*: trials on a server whose leaf pages are those of the page model for the same keys, of "
         "all\nwhose model answers. `–`: none answers, as where writers race for the same page. In switch-from-v4 two "
-        "writers wrote\nmore log than MariaDB and MySQL keep, so that the model took rows in the order of their transactions."
+        "writers wrote\nmore log than MariaDB and MySQL keep, so the model took rows in order of transactions."
     )
 
 

@@ -16,6 +16,7 @@ from keybench.advice.needs import USUAL, needs
 from keybench.advice.output import as_json, document, terminal
 from keybench.advice.screen import screen, steps
 from keybench.errors import UsageError
+from tests.errors import raised
 
 Asked = Callable[..., Answer]
 ENGINES = {"sqlite": "bigint-identity", "oracle": "bigint-identity", "mariadb": "int-identity", "mssql": "int-identity"}
@@ -109,12 +110,12 @@ def test_all_figures_are_exact_where_all_rows_were_simulated(of: Answer) -> None
 
 
 def test_needs_that_exclude_one_another(asked: Asked) -> None:
-    with pytest.raises(UsageError) as error:
-        asked(unguessable=True, type="integer")
-    assert str(error.value).startswith(
-        "no layout on SQLite 3 meets --type integer --unguessable at once: drop one: without --type integer, `"
+    said = raised(UsageError, asked, unguessable=True, type="integer")
+    assert said.startswith(
+        "no layout on SQLite 3 meets --type integer --unguessable at once: drop one: without --type "
     )
-    assert "; without --unguessable, `bigint-identity`" in str(error.value)
+    assert "one: without --type integer, `" in said
+    assert "; without --unguessable, `bigint-identity`" in said
 
 
 def test_a_layout_whose_time_ends_is_told_with_the_reason(asked: Asked) -> None:
@@ -132,7 +133,6 @@ def test_keys_that_the_table_has_stay_where_they_are_as_good(asked: Asked) -> No
 
 def test_keys_stored_as_text_can_be_stored_as_bytes(asked: Asked) -> None:
     of = asked(made_by="client", type="uuid", existing="uuid-v4:10000:char36")
-    assert of.existing is not None
     assert of.existing.candidate.label == "uuid-v4 · char36"
     ways = {one.name: one for one in of.options}
     assert list(ways) == ["stay", "switch", "switch-rebuild-now", "switch-rebuild-later", "retype", "convert"]
@@ -220,7 +220,6 @@ def test_existing_keys_are_in_the_column_that_the_version_has() -> None:
     def today(existing: str) -> str:
         asked = needs({**USUAL, "db": "mariadb:10.6", "rows": "20000", "existing": existing})
         found = _today(candidates(asked, {"uuid-v7"}.__contains__), asked.existing)
-        assert found is not None
         return found.label
 
     assert today("uuid-v4:10000") == "uuid-v4 · binary16"

@@ -19,8 +19,6 @@ def asked(db: str, name: str, growth: Growth, ram: int) -> Question:
 @pytest.mark.parametrize("db", ["postgresql", "mariadb", "sqlite"])
 def test_random_keys_read_pages_once_the_table_outgrows_the_cache(db: str) -> None:
     cost = forecast(asked(db, "uuid-v4", Growth(10**8, 1000), 2 << 30)).cost
-    assert cost.reads is not None
-    assert cost.knee is not None
     assert cost.log_bytes is not None
     assert cost.reads.value > 0.3
     assert cost.knee.value < 10**8
@@ -32,7 +30,6 @@ def test_random_keys_read_pages_once_the_table_outgrows_the_cache(db: str) -> No
 @pytest.mark.parametrize("db", ["postgresql", "mariadb", "sqlite"])
 def test_keys_in_order_read_nothing_at_any_size(db: str) -> None:
     cost = forecast(asked(db, "uuid-v7", Growth(10**9, 1000), 2 << 30)).cost
-    assert cost.reads is not None
     assert cost.reads.value < 0.001
     assert cost.knee is None
     assert cost.log_bytes is not None
@@ -42,8 +39,6 @@ def test_the_log_has_the_numbers_of_the_pages_of_the_whole_index() -> None:
     growth = Growth(3_000_000, 1000)
     made = forecast(asked("mariadb", "bigint-identity", growth, 60_000_000)).log_bytes
     small = forecast(asked("mariadb", "bigint-identity", Growth(400_000, 1000), 60_000_000)).log_bytes
-    assert made is not None
-    assert small is not None
     assert made.value == pytest.approx(small.value, rel=0.02)
 
 

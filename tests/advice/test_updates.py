@@ -28,18 +28,14 @@ def test_hot_updates_need_room_in_the_table() -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (
-            {"rows_per_second": 0.1},
-            "keys in order had 1.0 (one row a transaction) to 1.8 times its pages (batches): reckon with 268 KB to "
-            "482 KB after a day, 1.21 MB to 2.18 MB at 40,000 rows.",
-        ),
-        (
-            {"hides_time": True},
-            "random keys had 1.1 (one row a transaction) to 1.3 times its pages (batches): reckon with 4.79 KB to "
-            "5.67 KB after a day, 144 KB to 170 KB after a month, 1.71 MB to 2.02 MB at 40,000 rows.",
-        ),
+        ({"rows_per_second": 0.1},
+         "keys in order had 1.0 (one row a transaction) to 1.8 times its pages (batches): reckon with 268 KB to "
+         "482 KB after a day, 1.21 MB to 2.18 MB at 40,000 rows."),
+        ({"hides_time": True},
+         "random keys had 1.1 (one row a transaction) to 1.3 times its pages (batches): reckon with 4.79 KB to "
+         "5.67 KB after a day, 144 KB to 170 KB after a month, 1.71 MB to 2.02 MB at 40,000 rows."),
     ],
-)
+)  # fmt: skip
 def test_each_other_update_adds_an_entry(given: dict[str, object], says: str) -> None:
     text = why(updates_per_row=2.0, hot="no", **given)
     assert text.endswith(

@@ -45,8 +45,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class Daemon:
-    """A Docker daemon."""
-
     def __init__(self, host: str) -> None:
         from docker import DockerClient
 
@@ -143,16 +141,12 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def contained(on: Engine | str, **options: object) -> ContainerServer:
-    """A server in a container, not yet started."""
     on = engine(on) if isinstance(on, str) else on
     settings = replace(on.settings("durable", "small"), container=ContainerOptions(**options))  # type: ignore[arg-type]
-    made = on.provision("container", settings)
-    assert isinstance(made, ContainerServer)
-    return made
+    return on.provision("container", settings)
 
 
 def trials(folder: Path) -> list[Trial]:
-    """The trials of the last run."""
     with Store.open(str(folder / "keybench-results.sqlite"), write=False) as store:
         return store.trials(store.run("latest").id)
 

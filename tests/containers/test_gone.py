@@ -25,7 +25,6 @@ TRIALS = 2 * 2
 
 def until_trial(runner: subprocess.Popen[str], number: int) -> None:
     """Waits until that many trials have ended; another has then begun."""
-    assert runner.stdout
     for line in iter(runner.stdout.readline, ""):
         if line.startswith(f"[{number}/"):
             return

@@ -40,7 +40,6 @@ def test_a_killed_runner_loses_nothing_and_leaves_nothing(
             runner.kill()
             killed += 1
         runner.wait()
-        assert runner.stdout
         runner.stdout.close()
         daemon.wait_for(before)
         # A copy of a table's file, out of the container, is swept by the next command.

@@ -24,8 +24,6 @@ pytestmark = pytest.mark.usefixtures("environment", "daemon")
 
 
 class NoImages(BaseHTTPRequestHandler):
-    """A registry without images."""
-
     def do_GET(self) -> None:
         there = self.path == "/v2/"
         unknown = {"errors": [{"code": "MANIFEST_UNKNOWN", "message": "manifest unknown"}]}

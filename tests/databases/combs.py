@@ -31,7 +31,6 @@ def decoded(name: str, key: uuid.UUID) -> int | None:
         parts = layout(name).decode(Keys(np.frombuffer(key.bytes, np.uint8).reshape(1, 16), "uuid"))
     except UsageError:
         return None
-    assert parts.ticks is not None
     return int(parts.ticks[0]) - UNIX_EPOCH
 
 

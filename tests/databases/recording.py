@@ -21,7 +21,6 @@ class Calls:
     connected: list[Any] = field(default_factory=list)
 
     def statements(self) -> list[str]:
-        """All statements."""
         return [call[1] for call in self.calls if call[0] in {"execute", "executemany"}]
 
     def names(self) -> list[str]:
@@ -33,7 +32,6 @@ class Calls:
         return next((text for beginning, text in self.refuse.items() if statement.startswith(beginning)), "")
 
     def answer(self, statement: str) -> Rows:
-        """The rows of a statement."""
         return next((rows for beginning, rows in self.answers.items() if statement.startswith(beginning)), ())
 
 

@@ -80,16 +80,14 @@ def test_sql_prints_all_functions(command) -> None:
         (("databases", "sqlit"), "unknown database 'sqlit'. Did you mean sqlite"),
         (("sql", "sqlserve"), "unknown database 'sqlserve'. Did you mean sqlserver or sqlite"),
         (("sql", "postgress"), "unknown database 'postgress'. Did you mean postgresql?"),
-        (
-            ("sql", "postgresql", "new_com"),
-            "unknown postgresql function 'new_com'. Did you mean new_comb or new_comb_legacy?",
-        ),
+        (("sql", "postgresql", "new_com"),
+         "unknown postgresql function 'new_com'. Did you mean new_comb or new_comb_legacy?"),
         (("sql", "postgresql", "sequence"), "unknown postgresql function 'sequence'. Known: date_from_comb, "),
         (("sql", "sqlite"), "there are no SQL functions for sqlite: choose one of "),
         (("sql", "sqlite", "new_comb"), "there are no SQL functions for sqlite: choose one of "),
         (("sql",), "Missing argument 'ENGINE'. See --help."),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_name_is_one_line_and_exit_2(arguments, message, command) -> None:
     code, out, err = command(*arguments)
     assert (code, out) == (2, "")

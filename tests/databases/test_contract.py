@@ -17,6 +17,7 @@ from keybench.model.column import Column
 from keybench.model.keys import Kind, Order
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
+from tests.errors import raised
 
 GUID: frozenset[Kind] = frozenset({"uuid"})
 
@@ -101,9 +102,7 @@ def test_a_column_that_may_refuse_keys_is_not_the_default(fixed, chosen: str) ->
 
 def test_an_engine_without_a_page_model_says_so() -> None:
     on = declared(column("a", "rfc"))
-    with pytest.raises(UsageError) as refused:
-        on.page_model(Table("t", on.columns[0], 0))
-    assert str(refused.value) == (
+    assert raised(UsageError, on.page_model, Table("t", on.columns[0], 0)) == (
         "there is no page model of Declared: measure on a server, or choose another database."
     )
 
@@ -116,35 +115,25 @@ def test_an_engine_refuses_a_load_path_that_it_does_not_have() -> None:
 
 def test_an_unknown_column_lists_close_ones() -> None:
     on = declared(column("binary16", "rfc"), column("char36", "rfc"))
-    with pytest.raises(
-        UsageError, match=r"^unknown declared column 'binary-16'\. Did you mean binary16\? Known: binary16, char36\.$"
-    ):
-        on.column("binary-16")
+    said = raised(UsageError, on.column, "binary-16")
+    assert said == "unknown declared column 'binary-16'. Did you mean binary16? Known: binary16, char36."
     with pytest.raises(UsageError, match=r"^unknown declared column 'zzz'\. Known: binary16, char36\.$"):
         on.column("zzz")
 
 
 @pytest.mark.parametrize(
     ("alias", "name"),
-    [
-        ("sqlserver", "mssql"),
-        ("azuresql", "mssql"),
-        ("postgres", "postgresql"),
-        ("pg", "postgresql"),
-        ("mysql8", "mysql"),
-        ("mysql", "mysql"),
-    ],
-)
+    [("sqlserver", "mssql"), ("azuresql", "mssql"), ("postgres", "postgresql"), ("pg", "postgresql"),
+     ("mysql8", "mysql"), ("mysql", "mysql")],
+)  # fmt: skip
 def test_an_engine_is_found_by_the_names_that_people_use(alias: str, name: str) -> None:
     assert engine(alias).name == name
 
 
 def test_an_unknown_database_lists_close_ones() -> None:
     known = ", ".join(sorted(engines()))
-    with pytest.raises(UsageError) as refused:
-        engine("postgress")
-    assert str(refused.value) == f"unknown database 'postgress'. Did you mean postgresql? Known: {known}."
-    assert refused.value.exit_code == 2
+    said = raised(UsageError, engine, "postgress")
+    assert said == f"unknown database 'postgress'. Did you mean postgresql? Known: {known}."
 
 
 @pytest.mark.parametrize("name", ["postgresql", "sqlite", "mssql", "oracle"])
@@ -206,6 +195,4 @@ def test_two_engines_of_one_name_and_something_else_are_refused(monkeypatch: pyt
     ):
         both = [("own", engine("sqlite")), ("other_engine", found)]
         monkeypatch.setattr(registry, "discover", lambda *_, both=both, **__: both)
-        with pytest.raises(UsageError) as refused:
-            engines.__wrapped__()
-        assert str(refused.value) == message
+        assert raised(UsageError, engines.__wrapped__) == message

@@ -14,9 +14,9 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,10 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract_suite.places import places
 from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.registry import engines
-from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
+from keybench.errors import EnvironmentMissing, ServerError, UsageError
 from keybench.model.table import Table
+from tests.databases import failures
+from tests.errors import raised
 
 PASSWORD = "s3cret/hunter:2 %@x" + secrets.token_hex(6)
 WORK = ("--layout", "uuid-v4", "--rows", "2000", "--blocks", "1")
@@ -85,23 +87,14 @@ def provision(engine: Engine, url: str) -> Any:
     return engine.provision(url, engine.settings("durable", "small"))
 
 
-def hidden(*shown: object) -> bool:
-    text = "\n".join(str(part) for part in shown)
-    return PASSWORD not in text and quote(PASSWORD, safe="") not in text
-
-
-def failure(engine: Engine, url: str) -> KeybenchError:
-    with pytest.raises(KeybenchError) as caught:
-        provision(engine, url).start()
-    assert hidden(*traceback.format_exception(caught.value), caught.value.__cause__)
-    return caught.value
+hidden = partial(failures.hidden, password=PASSWORD)
+failure = partial(failures.failure, password=PASSWORD)
 
 
 def test_the_password_goes_into_the_environment_and_nowhere_else(engine: Engine, owner: Any) -> None:
     there = provision(engine, owner.url(PASSWORD))
     address = there.start()
     try:
-        assert address.secret
         assert os.environ[address.secret.variable] == PASSWORD
         assert address.secret.variable.startswith("KEYBENCH_PASSWORD_")
         assert PASSWORD.encode() not in pickle.dumps(address)
@@ -135,9 +128,7 @@ def test_a_second_run_is_refused_until_the_first_has_ended(engine: Engine, owner
     first, second = provision(engine, owner.url(PASSWORD)), provision(engine, owner.url(PASSWORD))
     admin = engine.admin(first.start())
     admin.create(Table("trial", engine.columns[0], 10))
-    with pytest.raises(EnvironmentMissing) as refused:
-        second.start()
-    message = str(refused.value)
+    message = raised(EnvironmentMissing, second.start)
     assert message.startswith(f"{owner.title} at ")
     assert message.endswith(
         ": another run of keybench is using it, and both would use the same tables.\n"
@@ -311,13 +302,7 @@ def test_a_table_beside_the_trials_survives_runs_that_succeed_fail_and_are_kille
         for work, code in ((WORK, 0), ((*LONG, "--trial-timeout", "1"), 1)):
             assert command("runners.run", *server, *work).returncode == code
             assert owner.dump() == before
-        run = subprocess.Popen(
-            [sys.executable, "-m", "keybench.runners.run", *server, *LONG],
-            cwd=tmp_path,
-            env=variables,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        run = started(variables, tmp_path, *server, *LONG)
         wait_for(owner.table_is_there)
         run.kill()
         run.wait()
@@ -326,6 +311,12 @@ def test_a_table_beside_the_trials_survives_runs_that_succeed_fail_and_are_kille
         assert owner.dump() == before
     finally:
         owner.drop_place()
+
+
+def started(variables: dict[str, str], folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """A run in that folder, whose output nobody reads."""
+    command = [sys.executable, "-m", "keybench.runners.run", *arguments]
+    return subprocess.Popen(command, cwd=folder, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
@@ -342,13 +333,7 @@ def test_after_kill_and_clean_everything_is_as_it_was(
     before, url = owner.dump(), owner.url("")
     secret = {"KEYBENCH_PASSWORD": PASSWORD}
     (tmp_path / "first").mkdir()
-    run = subprocess.Popen(
-        [sys.executable, "-m", "keybench.runners.run", "--db", engine.name, "--server", url, *LONG],
-        cwd=tmp_path / "first",
-        env={**variables, **secret},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    run = started({**variables, **secret}, tmp_path / "first", "--db", engine.name, "--server", url, *LONG)
     try:
         wait_for(owner.table_is_there)
         second = failure(engine, owner.url(PASSWORD))
@@ -398,9 +383,8 @@ def test_an_address_where_nothing_answers_names_host_and_port(by_url: Engine, fr
 
 @pytest.mark.parametrize("rest", [f"guest:{PASSWORD}@[::1/x", "h:port/?nonsense=1"], ids=["host", "port"])
 def test_a_url_that_cannot_be_understood_is_not_repeated(by_url: Engine, rest: str) -> None:
-    error = failure(by_url, f"{by_url.url_schemes[0]}://{rest}")
+    scheme = by_url.url_schemes[0]
+    error = failure(by_url, f"{scheme}://{rest}")
     assert isinstance(error, UsageError)
-    assert str(error).startswith(
-        f"the {by_url.title} URL cannot be understood: write {by_url.url_schemes[0]}://user@host"
-    )
+    assert str(error).startswith(f"the {by_url.title} URL cannot be understood: write {scheme}://user@host")
     assert error.__context__ is None

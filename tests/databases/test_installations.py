@@ -16,6 +16,7 @@ from keybench.databases.mysql.flavour import MYSQL as MYSQL_FLAVOUR
 from keybench.databases.postgresql import servers
 from keybench.databases.postgresql.engine import ENGINE as POSTGRESQL
 from keybench.errors import EnvironmentMissing, UsageError
+from tests.errors import raised
 
 MISSING = [
     (POSTGRESQL, "KEYBENCH_POSTGRESQL_BIN", "PostgreSQL 13 or newer server (bin/postgres, bin/initdb)"),
@@ -49,28 +50,22 @@ def test_a_folder_without_the_programs_is_refused_although_another_version_is_in
         "the variable."
     )
     assert on.missing("local") == reason
-    with pytest.raises(EnvironmentMissing) as caught:
-        on.provision("local", on.settings("fast", "small"))
-    assert str(caught.value) == reason
+    assert raised(EnvironmentMissing, on.provision, "local", on.settings("fast", "small")) == reason
 
 
 @pytest.mark.parametrize(
     ("on", "reason", "kinds"),
     [
-        (
-            POSTGRESQL,
-            "no PostgreSQL server of version 13 or newer is installed: apt-get install postgresql (Debian, Ubuntu) "
-            "or dnf install postgresql-server postgresql-contrib (Fedora, RHEL).",
-            "container, local, embedded, or a postgresql:// URL.",
-        ),
-        (
-            MARIADB,
-            "no MariaDB server is installed: apt-get install mariadb-server (Debian, Ubuntu) "
-            "or dnf install mariadb-server (Fedora, RHEL).",
-            "container, local, or a mariadb:// URL.",
-        ),
+        (POSTGRESQL,
+         "no PostgreSQL server of version 13 or newer is installed: apt-get install postgresql (Debian, Ubuntu) "
+         "or dnf install postgresql-server postgresql-contrib (Fedora, RHEL).",
+         "container, local, embedded, or a postgresql:// URL."),
+        (MARIADB,
+         "no MariaDB server is installed: apt-get install mariadb-server (Debian, Ubuntu) "
+         "or dnf install mariadb-server (Fedora, RHEL).",
+         "container, local, or a mariadb:// URL."),
     ],
-)
+)  # fmt: skip
 def test_the_message_for_a_missing_server_says_how_to_install_it(on, reason, kinds, monkeypatch) -> None:
     for _, variable, _ in MISSING:
         monkeypatch.delenv(variable, raising=False)
@@ -78,12 +73,8 @@ def test_the_message_for_a_missing_server_says_how_to_install_it(on, reason, kin
     monkeypatch.setattr(servers, "_PATTERNS", ())
     monkeypatch.setattr(mysql, "_FOLDERS", ())
     assert on.missing("local") == reason
-    with pytest.raises(EnvironmentMissing) as caught:
-        on.provision("local", on.settings("durable", "small"))
-    assert str(caught.value) == reason
-    with pytest.raises(UsageError) as wrong:
-        on.missing("docker")
-    assert str(wrong.value) == f"{on.name} has no server kind 'docker': use {kinds}"
+    assert raised(EnvironmentMissing, on.provision, "local", on.settings("durable", "small")) == reason
+    assert raised(UsageError, on.missing, "docker") == f"{on.name} has no server kind 'docker': use {kinds}"
 
 
 def test_an_embedded_postgresql_comes_with_a_wheel(monkeypatch) -> None:
@@ -93,8 +84,7 @@ def test_an_embedded_postgresql_comes_with_a_wheel(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("on", "setting", "value"),
-    [(POSTGRESQL, "shared_buffers", "512MB"), (MARIADB, "innodb_buffer_pool_size", "512M")],
+    ("on", "setting", "value"), [(POSTGRESQL, "shared_buffers", "512MB"), (MARIADB, "innodb_buffer_pool_size", "512M")]
 )
 def test_the_cache_is_never_more_than_a_quarter_of_memory(on, setting, value, monkeypatch) -> None:
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(total=2 << 30))

@@ -26,7 +26,6 @@ _NUMBERS_THAT_TAKE_LONG = ("rows", "blocks", "writers", "threads")
 
 
 def case(kind: str, number: int, samples: Samples) -> Case:
-    """The case of that kind and number."""
     return KINDS[kind](Random(f"{kind}/{number}"), samples)
 
 

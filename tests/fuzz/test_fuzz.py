@@ -81,16 +81,11 @@ def test_all_cases(kind: str, first: int, made: Samples, tmp_path: Path) -> None
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux alone says what a process took")
 @pytest.mark.parametrize(
     "command",
-    [
-        "run --db all --server model --rows 600 --blocks 1 --no-config",
-        "advise --db mysql --rows 1e9",
-        f"report latest --results {RESULTS} -o r.html",
-        f"site latest --results {RESULTS} -o site",
-        f"compare latest:layout=uuid-v4 latest:layout=uuid-v7 --results {RESULTS}",
-        f"export latest --bundle --results {RESULTS}",
-        f"inspect {RESULTS}",
-    ],
-)
+    ["run --db all --server model --rows 600 --blocks 1 --no-config", "advise --db mysql --rows 1e9",
+     f"report latest --results {RESULTS} -o r.html", f"site latest --results {RESULTS} -o site",
+     f"compare latest:layout=uuid-v4 latest:layout=uuid-v7 --results {RESULTS}",
+     f"export latest --bundle --results {RESULTS}", f"inspect {RESULTS}"],
+)  # fmt: skip
 def test_a_command_takes_little_memory(command: str, made: Samples, tmp_path: Path) -> None:
     (tmp_path / RESULTS).write_bytes(made.whole)
     subprocess.run([sys.executable, "-c", _MEASURED, *command.split()], cwd=tmp_path, check=True)

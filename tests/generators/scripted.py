@@ -16,7 +16,6 @@ class ScriptedEntropy(Entropy):
         self._position = 0
 
     def take(self, n: int, width: int) -> Bytes:
-        """The next n × width bytes of the script."""
         part = self._script[self._position : self._position + n * width]
         if len(part) < n * width:
             raise LookupError(

@@ -46,16 +46,9 @@ def test_dotnet_v7_is_uuid_v7_with_random_base_guids(opened) -> None:
 
 @pytest.mark.parametrize(
     ("script", "below", "drawn"),
-    [
-        ("01000000", 512, 1),
-        ("ffffffff", 512, 511),
-        ("00020000", 512, 0),
-        ("1fa10700", 500_000, 499_999),
-        ("20a1070005000000", 500_000, 5),
-        ("20a1ffffffffffff00000800", 500_000, 0),
-        ("00000000", 1, 0),
-    ],
-)
+    [("01000000", 512, 1), ("ffffffff", 512, 511), ("00020000", 512, 0), ("1fa10700", 500_000, 499_999),
+     ("20a1070005000000", 500_000, 5), ("20a1ffffffffffff00000800", 500_000, 0), ("00000000", 1, 0)],
+)  # fmt: skip
 def test_get_int32_masks_and_tries_again(script, below, drawn) -> None:
     entropy = ScriptedEntropy(bytes.fromhex(script) + b"\xa5")
     assert get_int32(entropy, below) == drawn

@@ -12,6 +12,7 @@ from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.layout import layout
 from keybench.model.byteorder import rank, stored
 from keybench.model.keys import Keys
+from tests.errors import raised
 from tests.generators.scripted import ScriptedEntropy
 
 START = 637_811_545_420_000_000
@@ -131,6 +132,4 @@ def test_the_documented_seconds_start_again_in_2106(opened) -> None:
     ],
 )
 def test_a_shard_that_cannot_be_is_refused(call, message) -> None:
-    with pytest.raises(UsageError) as refused:
-        call()
-    assert str(refused.value).startswith(message)
+    assert raised(UsageError, call).startswith(message)

@@ -9,6 +9,7 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Stream, layout
 from keybench.generators.core.process import Process
 from keybench.model.keys import Keys
+from tests.errors import raised
 
 
 def stream(name: str, first: int, rows: int) -> Stream:
@@ -25,9 +26,8 @@ def test_both_controls_are_the_row_numbers() -> None:
 def test_the_32_bit_control_ends_with_the_last_number_of_32_bits() -> None:
     last = 2**31 - 1
     assert stream("int-identity", last - 2, 2).take(2).data.tolist() == [last - 1, last]
-    with pytest.raises(UsageError) as refused:
-        stream("int-identity", last - 2, 3).take(3)
-    assert str(refused.value) == "row 2,147,483,648 has no number of 32 bits: take bigint-identity."
+    said = raised(UsageError, stream("int-identity", last - 2, 3).take, 3)
+    assert said == "row 2,147,483,648 has no number of 32 bits: take bigint-identity."
     with pytest.raises(UsageError, match=r"^2,147,483,648 is no int-identity key: the greatest is 2,147,483,647\.$"):
         layout("int-identity").decode(Keys(np.array([1, 2**31, 2**40]), "int"))
     assert stream("bigint-identity", last - 2, 3).take(3).data.tolist()[-1] == 2**31

@@ -10,6 +10,7 @@ from keybench.errors import UsageError
 from keybench.generators.core.clock import UNIX_EPOCH, ticks_of
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
+from tests.errors import raised
 from tests.generators.scripted import ScriptedEntropy, ScriptedGuids
 
 NAME = "newsequentialid"
@@ -75,7 +76,6 @@ def test_each_start_of_a_machine_adds_one_to_its_clock_sequence(boot, sequence, 
 
 @pytest.mark.parametrize("readings", [[FIRST - 1], [LAST + 1], [LAST, LAST]])
 def test_a_time_beyond_60_bits_is_refused(readings, opened) -> None:
-    with pytest.raises(UsageError) as refused:
-        opened(NAME, readings).take(len(readings))
+    said = raised(UsageError, opened(NAME, readings).take, len(readings))
     within = "hold instants from 1582-10-15T00:00:00.0000000Z to" if len(readings) == 1 else "end with"
-    assert str(refused.value).startswith(f"newsequentialid keys {within} 5236-03-31T21:21:00.6846975Z, and ")
+    assert said.startswith(f"newsequentialid keys {within} 5236-03-31T21:21:00.6846975Z, and ")

@@ -10,6 +10,7 @@ from keybench.generators.core.clock import TICKS_PER_SECOND, iso_text
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.keys import Keys
+from tests.errors import raised
 
 ALL = {known.name: known for known in layouts().values()}
 TIMED = sorted(name for name, known in ALL.items() if known.description.time and known.reads_clock == "each key")
@@ -56,9 +57,7 @@ def test_the_first_and_the_last_instant_are_read_back(name, opened) -> None:
 def test_instants_outside_are_refused_with_the_range(name, opened) -> None:
     time = ALL[name].description.time
     for ticks in (time.first - 1, time.last + 1):
-        with pytest.raises(UsageError) as refused:
-            made(opened, name, ticks)
-        assert str(refused.value) == (
+        assert raised(UsageError, made, opened, name, ticks) == (
             f"{name} keys hold instants from {iso_text(time.first)} to {iso_text(time.last)}, and the clock shows "
             f"{iso_text(ticks)}: set the clock inside that range."
         )

@@ -6,6 +6,7 @@ import pytest
 
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
+from tests.errors import raised
 
 V7 = "version and variant are not those of UUIDv7"
 V8 = "version and variant are not those of UUIDv8"
@@ -54,21 +55,14 @@ def of_net(digits: str) -> str:
             (f"jhtodd-{form}-v4", "39babcb4-e446-5ed5-9012-2e27653a9d13", V7.replace("v7", "v4"))
             for form in ("string", "binary", "end")
         ),
-        (
-            "percona-ordered-uuid",
-            "58e0a7d7-eebc-11d8-9669-0800200c9a66",
-            "version and variant are not those of a reordered UUIDv1",
-        ),
-        (
-            "newsequentialid",
-            "c232ab00-9414-11ec-b3c8-9f6bdeced846",
-            "version and variant are not those of a shuffled UUIDv1",
-        ),
+        ("percona-ordered-uuid", "58e0a7d7-eebc-11d8-9669-0800200c9a66",
+         "version and variant are not those of a reordered UUIDv1"),
+        ("newsequentialid", "c232ab00-9414-11ec-b3c8-9f6bdeced846",
+         "version and variant are not those of a shuffled UUIDv1"),
     ],
-)
+)  # fmt: skip
 def test_a_key_that_the_layout_cannot_have_made_is_named_with_the_reason(name, guid, reason, guids_of) -> None:
     readable = "00000000-0000-0000-0000-000000000000"
     before = [readable] if name.startswith("rt-comb") else []  # the refused one is found behind others
-    with pytest.raises(UsageError) as refused:
-        layout(name).decode(guids_of([*before, guid]))
-    assert str(refused.value) == f"{guid} is no {name} key: {reason}. Decode it as the layout that made it."
+    said = raised(UsageError, layout(name).decode, guids_of([*before, guid]))
+    assert said == f"{guid} is no {name} key: {reason}. Decode it as the layout that made it."

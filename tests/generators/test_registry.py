@@ -11,6 +11,7 @@ import pytest
 from keybench.errors import UsageError
 from keybench.generators.core.layout import Layout, layout, layouts
 from keybench.plugins import discover
+from tests.errors import raised
 
 PLUGIN = """
 from dataclasses import dataclass
@@ -84,30 +85,22 @@ def test_another_distribution_plugs_in_a_layout(module, plugged) -> None:
 @pytest.mark.parametrize(
     ("declaration", "message"),
     [
-        (
-            'LAYOUTS = (Zero("uuid-v4", "", "", order="none", description=Description("R128")),)',
-            "two layouts are called 'uuid-v4'; the second is in {}: rename one.",
-        ),
-        (
-            'LAYOUTS = (Zero("acme", "", "", order="none", aliases=("zaabee-end",), description=Description("R128")),)',
-            "two layouts are called 'zaabee-end'; the second is in {}: rename one.",
-        ),
-        (
-            'LAYOUTS = (Zero("acme-zero", "", "", order="none", description=TWENTY),)',
-            "acme_layouts: the diagram of acme-zero has 160 bits: make it 128.",
-        ),
+        ('LAYOUTS = (Zero("uuid-v4", "", "", order="none", description=Description("R128")),)',
+         "two layouts are called 'uuid-v4'; the second is in {}: rename one."),
+        ('LAYOUTS = (Zero("acme", "", "", order="none", aliases=("zaabee-end",), description=Description("R128")),)',
+         "two layouts are called 'zaabee-end'; the second is in {}: rename one."),
+        ('LAYOUTS = (Zero("acme-zero", "", "", order="none", description=TWENTY),)',
+         "acme_layouts: the diagram of acme-zero has 160 bits: make it 128."),
         ('LAYOUTS = ("uuid-v9",)', "acme_layouts.LAYOUTS holds 'uuid-v9', which is not a Layout."),
         ("LAYOUTS = 9", "acme_layouts.LAYOUTS must be a sequence of Layout instances."),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_declaration_is_named(declaration, message, monkeypatch: pytest.MonkeyPatch) -> None:
     names: dict[str, object] = {}
     exec(PLUGIN + declaration, names)
     found = [*discover("keybench.layouts", "LAYOUTS"), ("acme_layouts", names["LAYOUTS"])]
     monkeypatch.setattr("keybench.generators.core.layout.discover", lambda *_: found)
-    with pytest.raises(UsageError) as refused:
-        layouts.__wrapped__()
-    assert str(refused.value) == message.format("acme_layouts")
+    assert raised(UsageError, layouts.__wrapped__) == message.format("acme_layouts")
 
 
 def test_a_layout_is_found_by_its_name_and_its_aliases() -> None:
@@ -125,9 +118,7 @@ def test_every_layout_has_a_summary_of_one_line() -> None:
 
 
 def test_an_unknown_name_lists_the_close_matches() -> None:
-    with pytest.raises(UsageError) as refused:
-        layout("rt-comb-postgres")
-    message = str(refused.value)
+    message = raised(UsageError, layout, "rt-comb-postgres")
     assert message.startswith("unknown layout 'rt-comb-postgres'. Did you mean rt-comb-postgresql or ")
     assert message.endswith(" or rt-comb-sql? `keybench list layouts` has all.")
     assert message.count("rt-comb") == 6, "the name itself, and the five nearest"

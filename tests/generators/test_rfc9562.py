@@ -23,7 +23,6 @@ V7 = ["uuid-v7-counter", "uuid-v7-monotonic-random", "uuid-v7-precise"]
 
 
 def named(chosen, *names: str) -> list[str]:
-    """The UUIDs of these names."""
     return [str(uuid.UUID(bytes=row.tobytes())) for row in chosen.of_names([name.encode() for name in names])]
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from keybench.errors import UsageError
 from keybench.generators.core.clock import DATETIME_LAST, EPOCH_1900, TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.layout import layout
+from tests.errors import raised
 
 DAY = 86_400 * TICKS_PER_SECOND
 LEGACY_LAST = EPOCH_1900 + 65_536 * DAY - 1
@@ -98,9 +99,7 @@ def test_legacy_truncates_where_sql_server_rounds(opened) -> None:
     ("ticks", "shown"), [(-1, "0000-12-31T23:59:59.9999999Z"), (DATETIME_LAST + 1, "10000-01-01T00:00:00.0000000Z")]
 )
 def test_instants_that_datetime_cannot_hold_are_refused(name, ticks, shown, opened) -> None:
-    with pytest.raises(UsageError) as refused:
-        opened(name, [UNIX_EPOCH, ticks]).take(2)
-    assert str(refused.value) == (
+    assert raised(UsageError, opened(name, [UNIX_EPOCH, ticks]).take, 2) == (
         f"{name} keys hold instants from 0001-01-01T00:00:00.0000000Z to 9999-12-31T23:59:59.9999999Z, "
         f"and the clock shows {shown}: set the clock inside that range."
     )

@@ -11,6 +11,7 @@ from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout
+from tests.errors import raised
 from tests.generators.scripted import ScriptedEntropy
 
 NAME = "uuidnext-v8-sqlserver"
@@ -92,9 +93,7 @@ def test_uuidnext_equals_the_handler_where_the_sequence_overflows(back, opened) 
 
 def test_a_sequence_that_overflows_in_the_last_millisecond_is_refused(opened) -> None:
     stream = opened(NAME, np.full(20_000, LAST))
-    with pytest.raises(UsageError) as refused:
-        stream.take(20_000)
-    assert str(refused.value) == (
+    assert raised(UsageError, stream.take, 20_000) == (
         f"{NAME} keys end with 10889-08-02T05:31:50.6559999Z, and those made faster than the clock ticks have "
         "passed it: set the clock inside that range."
     )

@@ -50,7 +50,6 @@ def test_the_folder_of_a_killed_process_is_swept_once_it_is_dead(tmp_path: Path)
         "with locked_folder(Path(sys.argv[1]), 'test') as folder: print(folder, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True) as owner:
-        assert owner.stdout
         folder = Path(owner.stdout.readline().strip())
         assert locked_folder.sweep(tmp_path) == []
         owner.send_signal(signal.SIGKILL)

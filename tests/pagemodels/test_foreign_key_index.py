@@ -8,7 +8,7 @@ from keybench.databases.contract_suite.keys import random
 from keybench.databases.registry import engine
 from keybench.model.keys import Keys
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.contract import RepeatsKeys, predict
+from keybench.pagemodels.contract import predict
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.half_split.model import SizedSplitModel
@@ -52,13 +52,11 @@ def test_entries_of_different_keys_that_lie_between_one_another(n: int, times: i
     entries = np.array([place[pair] for pair in pairs], np.int64)
     model = split_model(Rule(30, 30, 29, 15, 15), BRANCH, lambda rows, used, pages: 100.0)
     mixed = repeated(model, times)
-    assert isinstance(mixed, RepeatsKeys)
     found = mixed.interleaved(parents)
     assert_same(found.insert(ranks, [n]), model.insert(entries, [n * times]), times)  # type: ignore[call-arg]
     sizes = (10 + ranks % 7).astype(np.uint16)
     sized = SizedSplitModel(split_model(Rule(200, 200, smallest=10), BRANCH, model.density), lambda keys: sizes)
     again = repeated(sized, times)
-    assert isinstance(again, RepeatsKeys)
     own = again.interleaved(parents)
     wanted = sized.insert(entries, [n * times], sizes=sizes[parents])
     assert_same(own.insert(ranks, [n], sizes=sizes), wanted, times)  # type: ignore[call-arg]

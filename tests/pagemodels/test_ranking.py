@@ -7,6 +7,7 @@ from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.ranking import is_permutation, ranked
+from tests.errors import raised
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**64 - 1)), unique=True, max_size=50))
@@ -92,11 +93,9 @@ def test_every_page_model_refuses_ranks_that_are_no_permutation(name: str, ranks
     on = engine(name)
     for role in ("clustered", "nonclustered"):
         model = on.page_model(Table("t", on.default_column("uuid"), 0, role))
-        with pytest.raises(UsageError) as refused:
-            model.insert(np.array(ranks, np.int64))
         n = len(ranks)
-        said = f"ranks of {n} rows must be 0 to {n - 1}, each once: make them with `ranked`."
-        assert str(refused.value) == said
+        said = raised(UsageError, model.insert, np.array(ranks, np.int64))
+        assert said == f"ranks of {n} rows must be 0 to {n - 1}, each once: make them with `ranked`."
         with pytest.raises(UsageError, match=r"^checkpoints must ascend from 1 to 3, the number of rows: leave out "):
             model.insert(np.arange(3), [4])
 

@@ -1,6 +1,8 @@
 """A run like a real one, made without any server."""
 
+import sqlite3
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -129,6 +131,21 @@ def a_trial(readings: Iterable[Reading] = (), **changed: object) -> Trial:
     return replace(plain, **changed)  # type: ignore[arg-type]
 
 
+def sql(file: Path | str, statement: str, *values: object) -> list[tuple[object, ...]]:
+    """The rows of a statement that runs in a file of results, past the store."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        return connection.execute(statement, values).fetchall()
+
+
+def failed(trial: Trial, error: str = "gone", **changed: object) -> Trial:
+    return replace(trial, status="error", error=error, readings=(), series=(), **changed)  # type: ignore[arg-type]
+
+
+def failing(layout: str, error: str = "gone") -> Callable[[Trial], Trial]:
+    """A change for `fake_run`: all trials of that layout have failed."""
+    return lambda trial: failed(trial, error) if trial.layout == layout else trial
+
+
 def trials(
     layouts: Iterable[str], databases: Iterable[str], blocks: int, rows: int, payloads: Iterable[int], *, after: bool
 ) -> list[Trial]:
@@ -141,20 +158,12 @@ def trials(
             database, layout, payload = cells[cell]
             noise = np.random.Generator(np.random.PCG64([block, int(cell)]))
             measured = readings(database, layout, rows, noise, after=after)
-            trial = a_trial(
-                measured,
-                block=block,
-                position=position,
-                database=database,
-                column=COLUMNS[database].get(layout, NATIVE[database]),
-                layout=layout,
-                payload=payload,
-                rows=rows,
-                started=START + timedelta(minutes=position),
+            found.append(a_trial(
+                measured, block=block, position=position, database=database, layout=layout, payload=payload, rows=rows,
+                column=COLUMNS[database].get(layout, NATIVE[database]), started=START + timedelta(minutes=position),
                 series=(series(measured, rows, noise),),
                 blobs=pictures(measured, layout, rows, noise) if block == 1 else (),
-            )
-            found.append(trial)
+            ))  # fmt: skip
     return found
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from keybench.errors import UsageError
 from keybench.results.atomic_file import atomic_file, written
+from tests.errors import raised
 from tests.parameters import first
 
 
@@ -42,9 +43,8 @@ def test_a_name_as_long_as_names_may_be_is_written(tmp_path) -> None:
 def test_a_folder_is_refused(name, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    with pytest.raises(UsageError) as caught:
-        write(Path(name))
-    assert str(caught.value) == f"{Path(name)} cannot be written (Is a directory): give -o another file."
+    said = raised(UsageError, write, Path(name))
+    assert said == f"{Path(name)} cannot be written (Is a directory): give -o another file."
 
 
 def test_a_name_that_no_file_can_have_is_refused(tmp_path) -> None:
@@ -61,9 +61,8 @@ def test_pipes_and_devices_are_refused_and_stay(tmp_path) -> None:
     null = tmp_path / "null"
     null.symlink_to("/dev/null")
     for path in (pipe, null, Path("/dev/null")):
-        with pytest.raises(UsageError) as caught:
-            write(path)
-        assert str(caught.value) == f"{path} is no regular file: give -o another file, or - for standard output."
+        said = raised(UsageError, write, path)
+        assert said == f"{path} is no regular file: give -o another file, or - for standard output."
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 

@@ -5,7 +5,6 @@ import io
 import json
 import math
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pandas
@@ -16,6 +15,7 @@ from keybench.results.export import FileFormat, app
 from keybench.results.export import export as command
 from keybench.results.tidy import POINT, TRIAL, VALUE, series, values
 from keybench.results.wording import csv_text
+from tests.results.conftest import failing
 from tests.runners.conftest import Run, in_this_process
 
 FEW = ("bigint-identity", "uuid-v4")
@@ -42,15 +42,10 @@ def test_each_reading_is_a_row_with_every_digit(fake_run) -> None:
 
 
 def test_a_failed_trial_is_a_row_with_its_error(fake_run) -> None:
-    def change(trial):
-        failed = trial.layout == "uuid-v4"
-        return replace(trial, status="error", error="gone", readings=(), series=()) if failed else trial
-
-    store = fake_run(layouts=FEW, databases=("sqlite",), blocks=1, change=change)
+    store = fake_run(layouts=FEW, databases=("sqlite",), blocks=1, change=failing("uuid-v4"))
     rows = [row for row in values("x", store.trials("5ca1ab1e00")) if row["layout"] == "uuid-v4"]
-    assert [(row["status"], row["error"], row["metric"], row["value"]) for row in rows] == [
-        ("error", "gone", None, None)
-    ]
+    (row,) = rows
+    assert (row["status"], row["error"], row["metric"], row["value"]) == ("error", "gone", None, None)
 
 
 def test_series_are_points(fake_run) -> None:

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +12,8 @@ import pytest
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
 from keybench.results import frames
+from tests.errors import raised
+from tests.results.conftest import failed
 
 FEW = ("bigint-identity", "uuid-v4")
 
@@ -35,10 +36,7 @@ def test_values_and_series_are_typed(fake_run, tmp_path) -> None:
 
 
 def test_a_failed_trial_is_a_row_without_a_value(fake_run, tmp_path) -> None:
-    def change(trial):
-        return replace(trial, status="error", error="gone", readings=(), series=())
-
-    fake_run(layouts=FEW, databases=("sqlite",), blocks=1, change=change).close()
+    fake_run(layouts=FEW, databases=("sqlite",), blocks=1, change=failed).close()
     where = str(tmp_path / "results.sqlite")
     values = frames.values(results=where)
     assert values[["status", "error"]].drop_duplicates().values.tolist() == [["error", "gone"]]
@@ -48,9 +46,8 @@ def test_a_failed_trial_is_a_row_without_a_value(fake_run, tmp_path) -> None:
 
 def test_without_pandas_the_error_names_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)  # type: ignore[arg-type]  # as if it were not installed
-    with pytest.raises(EnvironmentMissing) as missing:
-        frames.typed([])
-    assert str(missing.value) == "frames need pandas and pyarrow: pip install 'keybench[frames]'."
+    said = raised(EnvironmentMissing, frames.typed, [])
+    assert said == "frames need pandas and pyarrow: pip install 'keybench[frames]'."
     assert not isinstance(sys.modules["pandas"], ModuleType)
 
 

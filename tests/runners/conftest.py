@@ -107,7 +107,6 @@ def results(folder: Path) -> Store:
 
 
 def latest_trials(folder: Path) -> list[Trial]:
-    """The trials of the last run in that folder."""
     with results(folder) as store:
         return store.trials(store.run("latest").id)
 

@@ -10,6 +10,7 @@ from keybench.runners.config import options
 from keybench.runners.launch import command_line, licences_accepted, names, server_names
 from keybench.runners.trials.prediction import ModelTrial
 from tests.databases.installed import free_port
+from tests.errors import raised
 from tests.runners.conftest import Run, latest_trials, results
 
 
@@ -33,20 +34,16 @@ from tests.runners.conftest import Run, latest_trials, results
         (("--cpus", "inf"), "Invalid value for '--cpus'"),
         (("--trial-timeout", "nan"), "Invalid value for '--trial-timeout'"),
         (("--blocks", "10001"), "Invalid value for '--blocks'"),
-        (
-            ("--db", "sqlite", "--server", "model", "--layout", "all", "--blocks", "10000"),
-            " trials in each of 10,000 blocks are more than 100,000: give fewer --blocks, layouts or databases.",
-        ),
+        (("--db", "sqlite", "--server", "model", "--layout", "all", "--blocks", "10000"),
+         " trials in each of 10,000 blocks are more than 100,000: give fewer --blocks, layouts or databases."),
         (("--layout", "a\udcffb"), "unknown layout 'a\\udcffb'."),
         (("--layout", "x" * 100_000), "unknown layout 'xxx"),
         (("--results", "y" * 300), f"'{'y' * 99}… cannot be opened (File name too long): give --results another file."),
         (("--scenario", "\0.toml"), "scenario file \\u0000.toml cannot be read ([Errno 22] its name holds a NUL: "),
-        (
-            ("--results", "a\0b", "--db", "sqlite", "--server", "model", "--rows", "9"),
-            "'a\\x00b' cannot be opened (embedded null byte): give --results another file.",
-        ),
+        (("--results", "a\0b", "--db", "sqlite", "--server", "model", "--rows", "9"),
+         "'a\\x00b' cannot be opened (embedded null byte): give --results another file."),
     ],
-)
+)  # fmt: skip
 def test_values_that_no_run_can_have(here: Run, arguments: tuple[str, ...], message: str) -> None:
     done = here(*arguments)
     assert done.returncode == 2, done.stdout + done.stderr
@@ -122,9 +119,7 @@ def test_a_repeated_option_stays_a_list(tmp_path: Path) -> None:
 def test_a_value_of_another_kind_is_refused(tmp_path: Path, value: str) -> None:
     path = tmp_path / "keybench.toml"
     path.write_text(f"[run]\ntrial-timeout = {value}\n")
-    with pytest.raises(UsageError) as caught:
-        options("run", ["trial_timeout"], path)
-    assert str(caught.value) == (
+    assert raised(UsageError, options, "run", ["trial_timeout"], path) == (
         f"{path}: [run] trial-timeout must be text, a number, true or false, or a list of texts: correct it."
     )
 
@@ -133,20 +128,17 @@ def test_a_value_of_another_kind_is_refused(tmp_path: Path, value: str) -> None:
     ("content", "why"),
     [
         (b"[run]\nrows = " + b"[" * 5000, "its values are nested too deeply"),
-        (
-            b"[run]\nrows = " + b"9" * 5000,
-            "Exceeds the limit (4300 digits) for integer string conversion: value has 5000",
-        ),
+        (b"[run]\nrows = " + b"9" * 5000,
+         "Exceeds the limit (4300 digits) for integer string conversion: value has 5000"),
         (b'[run]\ndb = "\xff"', "'utf-8' codec can't decode byte 0xff in position 12: invalid start byte"),
     ],
-)
+)  # fmt: skip
 def test_what_the_parser_cannot_read_is_the_files_fault(tmp_path: Path, content: bytes, why: str) -> None:
     path = tmp_path / "keybench.toml"
     path.write_bytes(content)
-    with pytest.raises(UsageError) as caught:
-        options("run", ["rows", "db"], path)
-    assert str(caught.value).startswith(f"{path} cannot be read ({why}")
-    assert str(caught.value).endswith("): correct it or move it away.")
+    said = raised(UsageError, options, "run", ["rows", "db"], path)
+    assert said.startswith(f"{path} cannot be read ({why}")
+    assert said.endswith("): correct it or move it away.")
 
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:

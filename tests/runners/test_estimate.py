@@ -10,6 +10,7 @@ from keybench.runners import estimate
 from keybench.runners.planning.trial_plan import Request, plan
 from keybench.runners.servers import RunServers
 from keybench.scenarios.files import load_scenario
+from tests.errors import raised
 
 CONTROL_AND_RANDOM = ("bigint-identity", "uuid-v4")
 
@@ -114,14 +115,9 @@ def test_the_databases_with_enough_trials_are_predicted(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     ("rows", "total", "pilots"),
-    [
-        (3_000, 10**9, (3_000, 3_000)),
-        (4_000, 10**9, (2_000, 4_000)),
-        (50_000, 1_800_000, (2_000, 20_000)),
-        (2_000_000, 8_000_000, (2_000, 40_000)),
-        (2_000_000, 10**9, (2_000, 200_000)),
-    ],
-)
+    [(3_000, 10**9, (3_000, 3_000)), (4_000, 10**9, (2_000, 4_000)), (50_000, 1_800_000, (2_000, 20_000)),
+     (2_000_000, 8_000_000, (2_000, 40_000)), (2_000_000, 10**9, (2_000, 200_000))],
+)  # fmt: skip
 def test_pilots_grow_with_the_run(rows: int, total: int, pilots: tuple[int, int]) -> None:
     assert estimate.pilot_rows(rows, total) == pilots
 
@@ -145,9 +141,7 @@ def test_memory_is_checked_as_disk_is(server: str, bytes_per_row: int, monkeypat
     monkeypatch.setattr(estimate.machine, "available_memory", lambda: need)
     assert estimate.check_memory(request, trials) == (need, need)
     monkeypatch.setattr(estimate.machine, "available_memory", lambda: need // 3)
-    with pytest.raises(EnvironmentMissing) as caught:
-        estimate.check_memory(request, trials)
-    assert str(caught.value) == (
+    assert raised(EnvironmentMissing, estimate.check_memory, request, trials) == (
         f"the largest trial (1,000,000,000 rows) needs about {bytes_per_row}.0 GB of memory, and "
         f"{bytes_per_row / 3:.1f} GB are available: use fewer --rows (about 330,000,000 fit), or a machine with "
         "more memory."

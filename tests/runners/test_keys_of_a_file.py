@@ -44,13 +44,11 @@ def test_a_file_is_a_layout_whose_keys_come_in_its_order(here: Run, tmp_path: Pa
         (["1", str(1 << 63)], (), "line 2: 9223372036854775808 has more than 64 bits."),
         (["ulid", "ulids"], (), "line 2: has 5 characters, and line 1 has 4."),
         (["1", "2"], ("--rows", "3"), "has 2 keys, too few for 3 rows: give fewer."),
-        (
-            [UUIDS[0], "ffffffff-0000-8000-5000-000000000001"],
-            ("--db", "mariadb", "--server", "model", "--column", "uuid"),
-            "line 2: the column uuid of MariaDB cannot hold this key",
-        ),
+        ([UUIDS[0], "ffffffff-0000-8000-5000-000000000001"],
+         ("--db", "mariadb", "--server", "model", "--column", "uuid"),
+         "line 2: the column uuid of MariaDB cannot hold this key"),
     ],
-)
+)  # fmt: skip
 def test_keys_that_no_table_could_hold_are_refused(
     here: Run, tmp_path: Path, lines: list[str], options: tuple[str, ...], said: str
 ) -> None:

@@ -75,7 +75,6 @@ def test_a_runner_killed_at_any_moment_loses_nothing_and_leaves_nothing(
         except subprocess.TimeoutExpired:
             runner.kill()
             runner.wait()
-        assert runner.stdout
         runner.stdout.close()
         wait_until_nothing_is_left(servers_folder)
         now = recorded(tmp_path)
@@ -97,7 +96,6 @@ def test_the_folder_of_a_killed_keeper_is_swept_by_the_next_command(
     tmp_path: Path, servers_folder: Path, variables: dict[str, str]
 ) -> None:
     runner = start(tmp_path, variables, "--db", "postgresql", "--server", "embedded", *WORK)
-    assert runner.stdout
     for line in iter(runner.stdout.readline, ""):
         if line.startswith(f"[1/{TRIALS // 2}]"):
             break
@@ -123,7 +121,6 @@ def test_ctrl_c_and_a_closed_terminal_stop_the_servers_and_say_how_to_go_on(
     tmp_path: Path, servers_folder: Path, variables: dict[str, str], number: signal.Signals
 ) -> None:
     runner = start(tmp_path, variables, *WORK)
-    assert runner.stdout
     for line in iter(runner.stdout.readline, ""):
         if line.startswith("[ 2/"):
             break
@@ -158,7 +155,6 @@ def test_a_server_killed_in_a_trial_is_that_trials_error_and_the_run_goes_on(
     chance = random.Random(20261121)
     work = (*WORK, "--rows", "20000", "--blocks", str(blocks))
     runner = start(tmp_path, variables, "--db", "postgresql", "--server", "embedded", *work)
-    assert runner.stdout
     kills = 0
     for line in iter(runner.stdout.readline, ""):
         if line.startswith("["):

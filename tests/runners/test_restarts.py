@@ -18,6 +18,7 @@ from keybench.runners.planning.trial_plan import Request
 from keybench.runners.servers import RunServers
 from keybench.scenarios.files import load_scenario
 from tests.databases.waiting import wait_while
+from tests.errors import raised
 from tests.runners.conftest import Run, latest_trials, running
 
 pytestmark = pytest.mark.usefixtures("variables")
@@ -30,7 +31,6 @@ def url_of(parameters: dict[str, str]) -> str:
 
 
 def recorded(folder: Path) -> list[Trial]:
-    """The trials that are recorded so far."""
     with suppress(UsageError):  # before the file has been made
         return latest_trials(folder)
     return []
@@ -111,9 +111,8 @@ def test_a_silent_server_stops_the_run_and_the_error_names_clean(monkeypatch: py
             began = time.monotonic()
             with pytest.raises(RunStopped, match=r"^PostgreSQL has not answered for 1 s: start it, and go on\.$"):
                 its.reach("postgresql")
-            with pytest.raises(EnvironmentMissing) as left:
-                its.close()
-            assert str(left.value).endswith("when it answers, remove them by `keybench clean --server URL`.")
+            said = raised(EnvironmentMissing, its.close)
+            assert said.endswith("when it answers, remove them by `keybench clean --server URL`.")
             assert time.monotonic() - began < 40
         finally:
             for process in everybody:

@@ -106,18 +106,14 @@ def test_the_model_knows_the_page_size_of_a_users_own_server(here: Run, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ("--db", "postgresql", "--server", "model", "--set", "fillfactor=5"),
-            "fillfactor of postgresql is a whole number from 10 to 100, not '5'.",
-        ),
+        (("--db", "postgresql", "--server", "model", "--set", "fillfactor=5"),
+         "fillfactor of postgresql is a whole number from 10 to 100, not '5'."),
         (("--scenario", "generation", "--set", "a=b"), "only makes keys, without a database: leave out --set."),
-        (
-            ("--db", "sqlite", "--image", "postgres:17"),
-            "--image postgres:17: write DB=NAME:TAG, where DB is one of this run's databases (sqlite), as in "
-            "postgresql=postgres:17.",
-        ),
+        (("--db", "sqlite", "--image", "postgres:17"),
+         "--image postgres:17: write DB=NAME:TAG, where DB is one of this run's databases (sqlite), as in "
+         "postgresql=postgres:17."),
     ],
-)
+)  # fmt: skip
 def test_options_that_contradict_the_run_are_refused(here: Run, arguments: tuple[str, ...], message: str) -> None:
     done = here(*arguments)
     assert done.returncode == 2

@@ -22,40 +22,25 @@ KNOWN = "Known: ssl_ca, ssl_cert, ssl_key, ssl_verify_cert, ssl_verify_identity,
 LIBPQ = "Known: host, port, dbname, user, password, sslmode and the other connection parameters of libpq."
 CASES = [
     ("mariadb", "mariadb://me:p@S3CR3T@127.0.0.1:99999999999999999999/a", MARIADB),
-    (
-        "mysql",
-        "mysql://me:S3CR3T[256.256.256.256:9/x",
-        f"the MySQL URL cannot be understood: write mysql://user@host:3306, {FORM}",
-    ),
-    (
-        "postgresql",
-        "postgresql+psyc opg://me:S3CR3T:x127.0.0.1:-1/db",
-        "--server …://…: none of the databases of this run (postgresql) is reached by such a URL.",
-    ),
-    (
-        "mssql",
-        "mssql://тест.invalid:1,2/db",
-        f"the SQL Server URL cannot be understood: write mssql://user@host:1433/database, {FORM}",
-    ),
-    (
-        "postgresql",
-        "postgres://a..b:1/db",
-        "the PostgreSQL URL cannot be understood: write postgresql://user@host:5432/database, special characters in a "
-        "password as %XX.",
-    ),
+    ("mysql", "mysql://me:S3CR3T[256.256.256.256:9/x",
+     f"the MySQL URL cannot be understood: write mysql://user@host:3306, {FORM}"),
+    ("postgresql", "postgresql+psyc opg://me:S3CR3T:x127.0.0.1:-1/db",
+     "--server …://…: none of the databases of this run (postgresql) is reached by such a URL."),
+    ("mssql", "mssql://тест.invalid:1,2/db",
+     f"the SQL Server URL cannot be understood: write mssql://user@host:1433/database, {FORM}"),
+    ("postgresql", "postgres://a..b:1/db",
+     "the PostgreSQL URL cannot be understood: write postgresql://user@host:5432/database, special characters in a "
+     "password as %XX."),
     ("mariadb", "mariadb://me@127.0.0.1?passwd=S3CR3T", f"MariaDB URL: unknown option passwd. {KNOWN}"),
     ("mariadb", "mariadb://me@127.0.0.1?password=S3&CR3T=1", f"MariaDB URL: unknown option. {KNOWN}"),
     ("postgresql", "postgresql://me@127.0.0.1/d?passwd=S3CR3T", f"PostgreSQL URL: unknown option passwd. {LIBPQ}"),
     ("postgresql", "postgresql://h/d?password=S3&CR3T=1", f"PostgreSQL URL: unknown option. {LIBPQ}"),
-    (
-        "postgresql",
-        "postgresql://h/d?oauth_client_secret=S3CR3T",
-        "oauth_client_secret in a URL is not supported: use a service file.",
-    ),
+    ("postgresql", "postgresql://h/d?oauth_client_secret=S3CR3T",
+     "oauth_client_secret in a URL is not supported: use a service file."),
     ("postgresql", "postgresql:/me:S3CR3T@127.0.0.1", NOT_SHOWN),
     ("postgresql", "postgresql=me:S3CR3T@127.0.0.1", NOT_SHOWN),
     ("postgresql", "me:S3CR3T=x@127.0.0.1", NOT_SHOWN),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -94,31 +79,21 @@ def test_a_run_stores_nothing_secret_of_its_url(here: Run, tmp_path: Path) -> No
         (["postgresql://me:S3 CR3T@h/d"], "Got unexpected extra argument(s) (postgresql://…). See --help."),
         (["--rowz=postgresql://me:S3CR3T@h/d"], "No such option: --rowz"),
         (["--column", "mysql://me:S3CR3T@h/d"], "unknown column 'mysql://me@h/d'."),
-        (
-            ["--executor", "tcp://me:S3CR3T@h:1"],
-            "--executor tcp://me@h:1: write the address of a Dask scheduler, tcp://host:port, as",
-        ),
-        (
-            ["--results", "postgresql://me:S3@CR3T@h/d"],
-            "--results postgresql://…: not a database URL; it has the form postgresql://USER@HOST:PORT/DATABASE, with "
-            "special characters of a password written as %XX.",
-        ),
-        (
-            ["--results", "postgresql://me@h/d?passwd=S3CR3T"],
-            "--results: unknown option passwd of the URL. Known: application_name, ",
-        ),
+        (["--executor", "tcp://me:S3CR3T@h:1"],
+         "--executor tcp://me@h:1: write the address of a Dask scheduler, tcp://host:port, as"),
+        (["--results", "postgresql://me:S3@CR3T@h/d"],
+         "--results postgresql://…: not a database URL; it has the form postgresql://USER@HOST:PORT/DATABASE, with "
+         "special characters of a password written as %XX."),
+        (["--results", "postgresql://me@h/d?passwd=S3CR3T"],
+         "--results: unknown option passwd of the URL. Known: application_name, "),
         (["--results", "mssql://me:S3CR3T@h/d"], "--results mssql://…: results go into a file or into PostgreSQL"),
         (["--results", "sqlite://me:S3CR3T@h/d"], "--results sqlite://…: results go into a file or into PostgreSQL"),
-        (
-            ["--results", "postgresql://me:S3CR3T@h:1,i:2/d"],
-            "--results postgresql://me@h:1,i:2/d: several servers are not supported: give one.",
-        ),
-        (
-            ["--results", "postgresql://me:S3CR3T@h/d?port=abc"],
-            "--results postgresql://me@h/d: an option of the URL has a wrong value: a port is a number.",
-        ),
+        (["--results", "postgresql://me:S3CR3T@h:1,i:2/d"],
+         "--results postgresql://me@h:1,i:2/d: several servers are not supported: give one."),
+        (["--results", "postgresql://me:S3CR3T@h/d?port=abc"],
+         "--results postgresql://me@h/d: an option of the URL has a wrong value: a port is a number."),
     ],
-)
+)  # fmt: skip
 def test_urls_in_other_options(here: Run, arguments: list[str], message: str) -> None:
     done = here("--db", "sqlite", "--server", "model", "--rows", "10", "--blocks", "1", *arguments)
     assert done.returncode == 2
@@ -128,14 +103,9 @@ def test_urls_in_other_options(here: Run, arguments: list[str], message: str) ->
 
 @pytest.mark.parametrize(
     "url",
-    [
-        "postgresql//me:S3CR3T@h/d",
-        "sqlite://me:S3CR3T@h/d",
-        "sqlite:me:S3CR3T@h",
-        "me:S3CR3T@h/d",
-        "x//../me:S3/CR3T@h",
-    ],
-)
+    ["postgresql//me:S3CR3T@h/d", "sqlite://me:S3CR3T@h/d", "sqlite:me:S3CR3T@h", "me:S3CR3T@h/d",
+     "x//../me:S3/CR3T@h"],
+)  # fmt: skip
 def test_inspect_shows_nothing_of_a_path_that_may_be_a_url(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         cli.run(inspect, [url])

@@ -11,6 +11,7 @@ from keybench.model.load_path import LOAD_PATHS
 from keybench.model.payload import PayloadLengths
 from keybench.scenarios.files import load_scenario, parse_scenario, scenario_names, with_payload
 from keybench.scenarios.schema import scenario_of
+from tests.errors import raised
 
 PATHS = " or ".join(map(repr, LOAD_PATHS))
 MINIMAL = 'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n'
@@ -18,9 +19,7 @@ SMALLEST = MINIMAL + "[table]\n"
 
 
 def problem(text: str) -> str:
-    with pytest.raises(UsageError) as caught:
-        parse_scenario("mine", text, where="mine.toml")
-    return str(caught.value)
+    return raised(UsageError, parse_scenario, "mine", text, where="mine.toml")
 
 
 def test_a_scenario_that_only_makes_keys_has_one_writer() -> None:
@@ -62,12 +61,9 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_not_known() -> None:
-    with pytest.raises(UsageError) as caught:
-        load_scenario("quik")
-    assert str(caught.value).startswith(
-        "unknown scenario 'quik'. Did you mean quick? `keybench list scenarios` has all."
-    )
-    assert str(caught.value).endswith("Your own: give the path of a file that ends in .toml.")
+    said = raised(UsageError, load_scenario, "quik")
+    assert said.startswith("unknown scenario 'quik'. Did you mean quick? `keybench list scenarios` has all.")
+    assert said.endswith("Your own: give the path of a file that ends in .toml.")
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -86,45 +82,31 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         (MINIMAL.replace("rows = 10\n", ""), "give either rows or index_over_cache"),
         (MINIMAL + "index_over_cache = 4\n", "give either rows or index_over_cache"),
         (MINIMAL.replace('title = "t"\n', ""), "title: Field required"),
-        (
-            MINIMAL.replace("00Z", "00"),
-            "start: Input should have timezone info (it says datetime.datetime(2026, 1, 1, 0, 0))",
-        ),
+        (MINIMAL.replace("00Z", "00"),
+         "start: Input should have timezone info (it says datetime.datetime(2026, 1, 1, 0, 0))"),
         (MINIMAL + "[load]\nfilled = 1.0\n", "load.filled: Input should be less than 1 (it says 1.0)"),
         (MINIMAL + '[load]\npath = "fast"\n', f"load.path: Input should be {PATHS} (it says 'fast')"),
         (MINIMAL + "[server]\nrestarts = [0.001, 0.001]\n", "server: the restarts are not in order of time: sort them"),
-        (
-            MINIMAL + "[server]\nhosts = 2\n",
-            "server: the next of 2 hosts takes over at each restart, and the list of restarts has 0: give at least 1",
-        ),
-        (
-            MINIMAL + "[server]\nrestarts = [5]\n",
-            "the server restarts at 5 s, but the last of 10 rows is sent at 0.01 s: give more rows, or leave the "
-            "restart out",
-        ),
+        (MINIMAL + "[server]\nhosts = 2\n",
+         "server: the next of 2 hosts takes over at each restart, and the list of restarts has 0: give at least 1"),
+        (MINIMAL + "[server]\nrestarts = [5]\n",
+         "the server restarts at 5 s, but the last of 10 rows is sent at 0.01 s: give more rows, or leave the "
+         "restart out"),
         (MINIMAL + "columns = 3\n", "columns: the columns have to be a list of names: write them so (it says 3)"),
         (MINIMAL + "[columns]\nmysql = 3\n", "columns: the columns of mysql have to be a list of names: write them so"),
-        (
-            MINIMAL + "[columns]\nmysql = [3]\n",
-            "columns: the columns of mysql have to be a list of names: write them so",
-        ),
+        (MINIMAL + "[columns]\nmysql = [3]\n",
+         "columns: the columns of mysql have to be a list of names: write them so"),
         (SMALLEST + "payload = { min = 1 }\n", "table.payload.0.max: Field required"),
-        (
-            SMALLEST + "payload = { min = 9, max = 9 }\n",
-            "table.payload.0: min is below max: for rows of one length write payload = 9",
-        ),
-        (
-            SMALLEST + 'payload = { min = 0, max = 3, distribution = "normal" }\n',
-            "table.payload.0.distribution: Input should be 'uniform', 'zipfian' or 'row-number' (it says 'normal')",
-        ),
+        (SMALLEST + "payload = { min = 9, max = 9 }\n",
+         "table.payload.0: min is below max: for rows of one length write payload = 9"),
+        (SMALLEST + 'payload = { min = 0, max = 3, distribution = "normal" }\n',
+         "table.payload.0.distribution: Input should be 'uniform', 'zipfian' or 'row-number' (it says 'normal')"),
         (SMALLEST + "payload = { min = 0, mox = 3 }\n", "table.payload.0.mox: no such field, did you mean max?"),
-        (
-            SMALLEST + "payload = [200, { min = 0, max = 200 }]\n",
-            "table: two payloads have up to 200 characters, by which results tell them apart: leave one out",
-        ),
+        (SMALLEST + "payload = [200, { min = 0, max = 200 }]\n",
+         "table: two payloads have up to 200 characters, by which results tell them apart: leave one out"),
         (MINIMAL + '[table]\npayload = "x"\n', "table.payload.0: Input should be a valid integer (it says 'x')"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_said(text: str, said: str) -> None:
     lines = problem(text).splitlines()
     assert lines[0] == "scenario mine.toml:"
@@ -196,23 +178,19 @@ BIG = "1" + "0" * 400
         ('name = "x"', "scenario mine.toml:\n  name: no such field, because a scenario has the name of its file."),
         ("blocks = 9223372036854775808", "  blocks: Input should be less than or equal to 10000 (it says 9223372036"),
         (f"blocks = {BIG}", "  blocks: Input should be less than or equal to 10000 (it says 1000000000"),
-        (
-            f"[load]\nskew_rows = {BIG}",
-            "  load.skew_rows: Input should be less than or equal to 1000000000000000 (it says ",
-        ),
+        (f"[load]\nskew_rows = {BIG}",
+         "  load.skew_rows: Input should be less than or equal to 1000000000000000 (it says "),
         (f"[load]\nfilled = {BIG}", "  load.filled: Input should be a valid number (it says 1000000"),
         ("[load]\nfilled = nan", "  load.filled: Input should be a finite number (it says nan)"),
         ('[[writer]]\nid = "a"\nrate = inf', "  writer.0.rate: Input should be a finite number (it says inf)"),
         ('[[writer]]\nid = "a"\nstart = nan', "  writer.0.start: Input should be a finite number (it says nan)"),
         ('[[writer]]\nid = "a"\nclock = { tick = nan }', "  writer.0.clock.tick: Input should be a finite number"),
-        (
-            '[[writer]]\nid = "a"\nrate = 1e-300',
-            "  the last row would be sent at 1e+301 s, thousands of years after the start: give fewer rows or higher",
-        ),
+        ('[[writer]]\nid = "a"\nrate = 1e-300',
+         "  the last row would be sent at 1e+301 s, thousands of years after the start: give fewer rows or higher"),
         ("x = " + "[" * 5000, "scenario mine.toml is no valid TOML: its values are nested too deeply."),
         ("x = " + "9" * 5000, "scenario mine.toml is no valid TOML: Exceeds the limit (4300 digits) for integer"),
     ],
-)
+)  # fmt: skip
 def test_numbers_and_depths_that_no_scenario_has(text: str, message: str) -> None:
     said = problem(f"{MINIMAL}{text}\n")
     assert message in said
@@ -244,9 +222,7 @@ def test_an_option_replaces_the_scenarios_payloads_and_names_itself(
     "text", ["x", "-1", "5-5", "9-3", "0-200:normal", "0-200:", "1,,2", "1-2-3", "1000001", "7,0-7"]
 )
 def test_other_texts_are_refused(text: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        with_payload(QUICK, text)
-    assert str(refused.value) == (
+    assert raised(UsageError, with_payload, QUICK, text) == (
         f"--payload {text}: write a number of characters up to 1,000,000, or a range with a distribution (uniform, "
         "zipfian or row-number), as in 100, 0-200 or 0-200:zipfian; several are separated by commas."
     )

@@ -39,61 +39,37 @@ def test_a_writer_of_every_field() -> None:
         (one("rate = 0\n"), "writer.0.rate: Input should be greater than 0 (it says 0)"),
         (one("busy = []\n"), "writer.0: writer a is never busy: give it a spell, or leave it out"),
         (one("busy = [[3, 3]]\n"), "writer.0: writer a is busy from 3 s to 3 s: put the earlier first"),
-        (
-            one("busy = [[0, 3], [2, 9]]\n"),
-            "writer.0: writer a has a busy spell from 2 s, and the one ahead of it ends at 3 s: join or sort them",
-        ),
-        (
-            one("start = 2\nstop = 8\nbusy = [[2, 9]]\n"),
-            "writer.0: writer a is there from 2 s to 8 s, and busy from 2 s to 9 s: keep its spells within that",
-        ),
-        (
-            one("start = 2\nrestarts = [2]\n"),
-            "writer.0: writer a is there from 2 s on, and restarts at 2 s: restart it within that",
-        ),
+        (one("busy = [[0, 3], [2, 9]]\n"),
+         "writer.0: writer a has a busy spell from 2 s, and the one ahead of it ends at 3 s: join or sort them"),
+        (one("start = 2\nstop = 8\nbusy = [[2, 9]]\n"),
+         "writer.0: writer a is there from 2 s to 8 s, and busy from 2 s to 9 s: keep its spells within that"),
+        (one("start = 2\nrestarts = [2]\n"),
+         "writer.0: writer a is there from 2 s on, and restarts at 2 s: restart it within that"),
         (one("restarts = [0.002, 0.001]\n"), "writer.0: the restarts of writer a are not in order of time: sort them"),
         (one("clock = { tick = 0 }\n"), "writer.0.clock.tick: Input should be greater than 0 (it says 0)"),
-        (
-            one("clock = { tick = 1e-8 }\n"),
-            "writer.0.clock: a tick of 1e-08 s is below 100 ns, in which all clocks count: give 1e-7 or more",
-        ),
-        (
-            one("clock = { step = [[5, 1], [5, 2]] }\n"),
-            "writer.0.clock: the steps are not in order of time, or two are at once: sort or add them up",
-        ),
+        (one("clock = { tick = 1e-8 }\n"),
+         "writer.0.clock: a tick of 1e-08 s is below 100 ns, in which all clocks count: give 1e-7 or more"),
+        (one("clock = { step = [[5, 1], [5, 2]] }\n"),
+         "writer.0.clock: the steps are not in order of time, or two are at once: sort or add them up"),
         (one("clock = { ofset = 1 }\n"), "writer.0.clock.ofset: no such field, did you mean offset?"),
         (one("") + "[[writer]]\nid = 'a'\n", "two writers have the same id: a, a"),
-        (
-            one("stop = 0.001\n"),
-            "the writers send 1 rows in their time, not 10: give fewer rows, higher rates or longer spells",
-        ),
-        (
-            one("") + "[[writer]]\nid = 'b'\nstart = 5\n",
-            "writer b is first busy at 5 s, but the last of 10 rows is sent at 0.01 s: give more rows, or let it begin "
-            "earlier",
-        ),
-        (
-            MINIMAL.replace("rows = 10", "writer = []\nrows = 10"),
-            "the list of writers is empty: name one, or leave it out for one of 1,000 rows a second",
-        ),
-        (
-            MINIMAL.replace("rows = 10", "index_over_cache = 4") + "[[writer]]\nid = 'a'\nstop = 5\n",
-            "a scenario with index_over_cache needs a writer that never stops: leave out its stop",
-        ),
-        (
-            MINIMAL + "[generation]\n[[writer]]\nid = 'a'\nbusy = [[0, 1]]\n",
-            "a scenario with generation has rows, and one writer, whose rate is each thread's",
-        ),
-        (
-            MINIMAL + "[deal]\nmode = 'fair'\n",
-            "deal.mode: Input should be 'own-rates', 'one-busy', 'round-robin', 'random' or 'sticky' (it says 'fair')",
-        ),
-        (
-            MINIMAL + "[before]\nlayout = 'uuid-v4'\nshare = 1\n",
-            "before.share: Input should be less than 1 (it says 1)",
-        ),
+        (one("stop = 0.001\n"),
+         "the writers send 1 rows in their time, not 10: give fewer rows, higher rates or longer spells"),
+        (one("") + "[[writer]]\nid = 'b'\nstart = 5\n",
+         "writer b is first busy at 5 s, but the last of 10 rows is sent at 0.01 s: give more rows, or let it begin "
+         "earlier"),
+        (MINIMAL.replace("rows = 10", "writer = []\nrows = 10"),
+         "the list of writers is empty: name one, or leave it out for one of 1,000 rows a second"),
+        (MINIMAL.replace("rows = 10", "index_over_cache = 4") + "[[writer]]\nid = 'a'\nstop = 5\n",
+         "a scenario with index_over_cache needs a writer that never stops: leave out its stop"),
+        (MINIMAL + "[generation]\n[[writer]]\nid = 'a'\nbusy = [[0, 1]]\n",
+         "a scenario with generation has rows, and one writer, whose rate is each thread's"),
+        (MINIMAL + "[deal]\nmode = 'fair'\n",
+         "deal.mode: Input should be 'own-rates', 'one-busy', 'round-robin', 'random' or 'sticky' (it says 'fair')"),
+        (MINIMAL + "[before]\nlayout = 'uuid-v4'\nshare = 1\n",
+         "before.share: Input should be less than 1 (it says 1)"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_said(text: str, said: str) -> None:
     assert f"  {said}" in problem(text).splitlines()
 
@@ -138,22 +114,16 @@ def test_what_writers_send_in_all_their_time() -> None:
     [
         ([writer("a")], ""),
         ([writer("a", stop=100)], ""),
-        (
-            [writer("a", stop=99)],
-            "the writers send 990 rows in their time, not 1,000: give fewer rows, higher rates or longer spells",
-        ),
-        (
-            [writer("a"), writer("b", start=200)],
-            "writer b is first busy at 200 s, but the last of 1,000 rows is sent at 100 s: give more rows, or let it "
-            "begin earlier",
-        ),
-        (
-            [writer("a", restarts=(50, 100))],
-            "writer a restarts at 100 s, but the last of 1,000 rows is sent at 100 s: give more rows, or leave the "
-            "restart out",
-        ),
+        ([writer("a", stop=99)],
+         "the writers send 990 rows in their time, not 1,000: give fewer rows, higher rates or longer spells"),
+        ([writer("a"), writer("b", start=200)],
+         "writer b is first busy at 200 s, but the last of 1,000 rows is sent at 100 s: give more rows, or let it "
+         "begin earlier"),
+        ([writer("a", restarts=(50, 100))],
+         "writer a restarts at 100 s, but the last of 1,000 rows is sent at 100 s: give more rows, or leave the "
+         "restart out"),
     ],
-)
+)  # fmt: skip
 def test_loads_that_cannot_be(writers: list[WriterPart], said: str) -> None:
     assert timeline_problem(writers, 1000) == said
 

@@ -208,7 +208,6 @@ def test_a_call_makes_keys_of_its_layouts_in_the_order_that_is_said(
             assert 0.45 < sum(above) / len(above) < 0.55
             continue
         ticks = of.decode(keys).ticks
-        assert ticks is not None
         now = time.time_ns() // 100 + UNIX_EPOCH
         assert (np.diff(ticks) >= 0).all()
         if call.random_bits > 62:  # nothing stands behind the time but random bits

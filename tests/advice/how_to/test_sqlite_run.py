@@ -29,13 +29,9 @@ def run(on: apsw.Connection, statements: list[Statement]) -> None:
 
 @pytest.mark.parametrize(
     ("column", "name", "key"),
-    [
-        ("binary16", "uuid-v7", b"k"),
-        ("text", "ulid-text", "k"),
-        ("integer", "snowflake", 7),
-        ("integer", "bigint-identity", None),
-    ],
-)
+    [("binary16", "uuid-v7", b"k"), ("text", "ulid-text", "k"), ("integer", "snowflake", 7),
+     ("integer", "bigint-identity", None)],
+)  # fmt: skip
 def test_tables_are_created(file: apsw.Connection, column: str, name: str, key: object) -> None:
     run(file, create_table(SQLITE, "", SQLITE.column(column), name))
     given = ("DEFAULT VALUES", ()) if key is None else ("(id) VALUES (?)", (key,))

@@ -129,6 +129,12 @@ def literal(value: bytes | str | int, guid: str) -> str:
     return f"'{value}'" if isinstance(value, str) else str(value)
 
 
+def inspected(target: object, capsys: Any, *options: str) -> dict[str, Any]:
+    """What `keybench inspect --json` prints."""
+    command.app([str(target), "--json", *options], standalone_mode=False)
+    return json.loads(capsys.readouterr().out)
+
+
 def assert_named(record: Mapping[str, Any], tables: Mapping[str, Planted], points: float = 0.06) -> None:
     """Every layout and mixture is named, and nothing else; new rows go where they go, as far as that is known."""
     found = {one["name"].removeprefix("public.").removeprefix("inspected."): one for one in record["tables"]}

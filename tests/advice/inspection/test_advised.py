@@ -20,7 +20,6 @@ UUID = ColumnHere("id", "uuid", "uuid")
 
 
 def table(layout: str, rows: float, size: int, *columns: ColumnHere) -> TableFinding:
-    """A table with keys of that layout."""
     keys = content(SampleHere(list(values(made(layout, instants(2_000))))), "uuid", NOW)  # type: ignore[arg-type]
     index = IndexHere("orders_pkey", columns or (UUID,), ("primary key",))
     found = IndexFinding(index, (keys,) * len(index.key), pages=PagesHere(bytes=size, density=71.0, full=90.0))
@@ -45,7 +44,6 @@ def test_what_is_urgent_and_what_a_rebuild_gains_comes_first() -> None:
     (index,) = found.indexes
     between = replace(found, indexes=(replace(index, new_rows=NewRows("between")),))
     reply = advice(on, "18.1", between)
-    assert reply
     assert reply.text == "Rebuild the index orders_pkey: it would be 2.36 GB smaller."
     keys = content(SampleHere(made("bigint-identity", instants(2_000)).data), "int", NOW)
     narrow = ColumnHere("id", "integer", "int", most=(1 << 31) - 1)
@@ -61,7 +59,6 @@ def test_what_is_urgent_and_what_a_rebuild_gains_comes_first() -> None:
     wide = replace(narrow, sql_type="bigint", most=(1 << 63) - 1)
     full = replace(full, index=replace(full.index, key=(wide,)), highest=9 * 10**18)
     reply = advice(on, "18.1", replace(found, indexes=(full,)))
-    assert reply
     assert reply.text.startswith("No integer type is wider than that of public.orders.id: ")
 
 
@@ -70,7 +67,6 @@ def test_the_command_of_an_int_column_has_the_counter_that_it_holds() -> None:
     keys = content(SampleHere(made("bigint-identity", instants(2_000)).data), "int", NOW)
     index = IndexFinding(IndexHere("pk", (narrow,), ("primary key",)), (keys,), highest=200_000, pages=PagesHere(10**7))
     reply = advice(engine("postgresql"), "18.1", replace(table("uuid-v4", 200_000, 10**7), indexes=(index,)))
-    assert reply
     assert " --existing int-identity:200000:int " in reply.command
     assert needs_of(reply.command).existing
 
@@ -81,7 +77,6 @@ def test_the_command_of_an_int_column_has_the_counter_that_it_holds() -> None:
 )
 def test_large_tables_get_the_first_sentence_of_advise(layout: str, begins: str, capsys) -> None:
     found = advice(engine("postgresql"), "18.1", table(layout, 3e8, 12 * 10**9))
-    assert found
     assert found.text.startswith(begins)
     command.app(shlex.split(found.command)[2:], standalone_mode=False)
     shown = " ".join(capsys.readouterr().out.split())
@@ -107,8 +102,6 @@ def test_versions_are_those_that_advise_knows(db: str, server: str, known: str) 
 )  # fmt: skip
 def test_columns_are_those_of_the_engine(db: str, column: ColumnHere, name: str) -> None:
     keys = table("uuid-v4", 1e6, 10**6).key
-    assert keys
-    assert keys.content
     assert column_on(engine(db), column, keys.content.groups[0]) == name
 
 

@@ -48,10 +48,7 @@ def test_sql_server(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Answers(
         {
             mssql.STARTED: [("2026-11-01T00:00:00",)],
-            mssql.TABLES: [
-                ("dbo", "orders", "U ", 1, ROWS, 1_000_000, 2),
-                ("dbo", "seen", "V ", 1, None, None, 0),
-            ],
+            mssql.TABLES: [("dbo", "orders", "U ", 1, ROWS, 1_000_000, 2), ("dbo", "seen", "V ", 1, None, None, 0)],
             mssql.FOREIGN: [],
             mssql.INDEXES: [(1, "PK_orders", True, True, 1, False, 0, "id", "uniqueidentifier", 16)],
             mssql.INSERTED: [(ROWS,)],
@@ -64,7 +61,6 @@ def test_sql_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mssql, "connect", lambda _: server)
     (table,) = look(mssql.MssqlInspector(Address("mssql", "url", {})), "", NOW, 60).tables
     (key,) = table.indexes
-    assert key.content
     assert "rt-comb-sql" in key.content.groups[0].layouts
     assert key.new_rows.where == "end"  # SQL Server compares the end of a GUID first
     assert table.table.children == 2

@@ -1,6 +1,5 @@
 """MariaDB and MySQL: what is in a database is named, also for a user who may only SELECT, and nothing is written."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from keybench.advice.inspection import command
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.mariadb import ENGINE as MARIADB
@@ -25,6 +23,7 @@ from tests.advice.inspection.planting import (
     STRANGE,
     assert_named,
     assert_strange_names_are_shown,
+    inspected,
     into_mysql,
     literal,
 )
@@ -45,12 +44,8 @@ class Shop:
         socket = self.address.parameters["unix_socket"]
         return f"{scheme or self.address.engine}://{user}:{PASSWORD}@/{SHOP}?unix_socket={socket}"
 
-    def inspected(
-        self, capsys: pytest.CaptureFixture[str], user: str, *options: str, scheme: str = ""
-    ) -> dict[str, Any]:
-        command.app([self.url(user, scheme), "--json", *options], standalone_mode=False)
-        record: dict[str, Any] = json.loads(capsys.readouterr().out)
-        return record
+    def inspected(self, capsys: Any, user: str, *options: str, scheme: str = "") -> dict[str, Any]:
+        return inspected(self.url(user, scheme), capsys, *options)
 
     def density(self, table: str, index: str) -> float:
         """From the pages of the table's file."""
@@ -124,10 +119,7 @@ def test_a_user_who_may_only_select_is_told_what_is_unknown(shop: Shop, capsys) 
 
 
 def test_views_partitions_composite_keys_and_empty_tables(shop: Shop, capsys) -> None:
-    shop.owner.rows(f"DROP DATABASE IF EXISTS {SHOP}")
     for statement in (
-        f"CREATE DATABASE {SHOP}",
-        f"USE {SHOP}",
         "CREATE TABLE nothing (id binary(16) PRIMARY KEY)",
         "CREATE VIEW seen AS SELECT id FROM nothing",
         "CREATE TABLE pairs (a char(36), b int, PRIMARY KEY (a, b)) ENGINE=InnoDB",
@@ -151,8 +143,7 @@ def test_views_partitions_composite_keys_and_empty_tables(shop: Shop, capsys) ->
 
 
 def test_strange_names_are_shown_as_they_are(shop: Shop, capsys, monkeypatch) -> None:
-    shop.owner.rows(f"DROP DATABASE IF EXISTS {SHOP}")
-    shop.owner.rows(f"CREATE DATABASE {SHOP}")
+    into_mysql(shop.owner, SHOP, {})
     for name in STRANGE:
         table, column = f"{SHOP}.{quoted(name)}", quoted(name)
         shop.owner.rows(f"CREATE TABLE {table} ({column} BIGINT PRIMARY KEY)")
@@ -162,8 +153,7 @@ def test_strange_names_are_shown_as_they_are(shop: Shop, capsys, monkeypatch) ->
 
 @pytest.mark.parametrize("numbered", ["", "AUTO_INCREMENT"])
 def test_unsigned_keys_above_the_greatest_signed_one(shop: Shop, numbered: str, capsys) -> None:
-    shop.owner.rows(f"DROP DATABASE IF EXISTS {SHOP}")
-    shop.owner.rows(f"CREATE DATABASE {SHOP}")
+    into_mysql(shop.owner, SHOP, {})
     shop.owner.rows(
         f"CREATE TABLE {SHOP}.high (id bigint unsigned {numbered} PRIMARY KEY, other bigint unsigned UNIQUE)"
     )
@@ -175,8 +165,7 @@ def test_unsigned_keys_above_the_greatest_signed_one(shop: Shop, numbered: str, 
 
 
 def test_a_table_that_is_locked_is_named_and_the_others_are_looked_at(shop: Shop, capsys) -> None:
-    shop.owner.rows(f"DROP DATABASE IF EXISTS {SHOP}")
-    shop.owner.rows(f"CREATE DATABASE {SHOP}")
+    into_mysql(shop.owner, SHOP, {})
     for name in ("shut", "free"):
         shop.owner.rows(f"CREATE TABLE {SHOP}.{name} (id int PRIMARY KEY)")
         shop.owner.rows(f"INSERT INTO {SHOP}.{name} VALUES (1), (2), (3)")

@@ -1,7 +1,5 @@
 """PostgreSQL: what is in a database is named, also for a role that may only SELECT, and nothing is written."""
 
-import json
-import re
 import shlex
 import time
 from collections.abc import Iterator, Sequence
@@ -26,7 +24,15 @@ from keybench.databases.postgresql.inspection import PostgresInspector
 from keybench.errors import EnvironmentMissing, ServerError, UsageError
 from tests.advice.inspection.next_rows import assert_as_forecast
 from tests.advice.inspection.planted import FEW, LONG, NOW, tables
-from tests.advice.inspection.planting import STRANGE, assert_named, assert_strange_names_are_shown, into_postgresql
+from tests.advice.inspection.planting import (
+    STRANGE,
+    ansi,
+    assert_named,
+    assert_strange_names_are_shown,
+    inspected,
+    into_postgresql,
+)
+from tests.errors import raised
 from tests.parameters import first
 
 DATABASE = "inspected"
@@ -47,9 +53,7 @@ class Shop:
         return f"postgresql://{user or at['user']}@/{DATABASE}?host={at['host']}&port={at.get('port', '5432')}"
 
     def inspected(self, capsys: pytest.CaptureFixture[str], user: str = "", *options: str) -> dict[str, Any]:
-        command.app([self.url(user), "--json", *options], standalone_mode=False)
-        record: dict[str, Any] = json.loads(capsys.readouterr().out)
-        return record
+        return inspected(self.url(user), capsys, *options)
 
 
 @pytest.fixture(params=["local", "embedded"])
@@ -128,12 +132,8 @@ def test_the_advice_is_that_of_advise(shop: Shop, times: int, capsys) -> None:
     with closing(PostgresInspector(address_of(shop.url(), {}))) as inspector:
         findings, version = look(inspector, "", NOW, 600).tables, inspector.about().version
     replies = {one.table.name: advice(ENGINE, version, larger(one, times)) for one in findings}
-    assert {name for name, one in replies.items() if one is None} == {*planted} & {
-        "i_random",
-        "i_empty",
-        "u_empty",
-        "i_one",
-    }
+    without = {"i_random", "i_empty", "u_empty", "i_one"}
+    assert {name for name, one in replies.items() if one is None} == {*planted} & without
     for name, reply in replies.items():
         if reply is None or not reply.command or reply.text.startswith("Rebuild the index "):
             continue
@@ -184,12 +184,10 @@ def test_what_cannot_be_inspected_is_said_in_a_sentence(shop: Shop, capsys) -> N
         "seen": "public.seen cannot be inspected: a view has no keys of its own: name its tables.",
         "piars": "unknown table 'piars'. Did you mean parts or pairs",
     }.items():
-        with pytest.raises(UsageError, match=f"^{re.escape(message)}"):
-            shop.inspected(capsys, "reader", "--table", table)
-    with pytest.raises(
-        EnvironmentMissing, match=r"^own\.secret cannot be inspected: this user may not read it: GRANT SELECT"
-    ):
-        shop.inspected(capsys, "reader", "--table", "secret")
+        said = raised(UsageError, shop.inspected, capsys, "reader", "--table", table)
+        assert said.startswith(message)
+    said = raised(EnvironmentMissing, shop.inspected, capsys, "reader", "--table", "secret")
+    assert said.startswith("own.secret cannot be inspected: this user may not read it: GRANT SELECT")
     found = {one["name"]: one for one in shop.inspected(capsys, "reader")["tables"]}
     assert found["own.secret"]["finding"].startswith(
         "own.secret was not looked at: this user may not read it: GRANT SELECT"
@@ -202,10 +200,8 @@ def test_what_cannot_be_inspected_is_said_in_a_sentence(shop: Shop, capsys) -> N
     text = " ".join(capsys.readouterr().out.split())
     assert "(1 not looked at) with" in text
     assert "Not looked at: own.secret. own.secret: this user may not read it: GRANT SELECT ON own.secret" in text
-    assert set(found) == {
-        "own.secret",
-        *(f"public.{name}" for name in ("nothing", "pairs", "parts", "parts_1", "parts_2")),
-    }
+    there = (f"public.{name}" for name in ("nothing", "pairs", "parts", "parts_1", "parts_2"))
+    assert set(found) == {"own.secret", *there}
 
 
 @pytest.mark.parametrize("shop", ["embedded"], indirect=True)
@@ -280,9 +276,8 @@ def test_a_wrong_password_is_never_shown(shop: Shop, capsys, monkeypatch) -> Non
 
 def test_strange_names_are_shown_as_they_are(shop: Shop, capsys, monkeypatch) -> None:
     for name in STRANGE:
-        quoted = '"' + name.replace('"', '""') + '"'
         shop.owner.execute(
-            f"CREATE TABLE {quoted} ({quoted} bigint PRIMARY KEY); INSERT INTO {quoted} VALUES (1), (2), (3)"
+            f"CREATE TABLE {ansi(name)} ({ansi(name)} bigint PRIMARY KEY);INSERT INTO {ansi(name)} VALUES (1), (2), (3)"
         )
     assert_strange_names_are_shown(shop.url("reader"), capsys, monkeypatch)
 

@@ -1,7 +1,5 @@
 """SQLite files: what is in them is named, and nothing is written to them or beside them."""
 
-import json
-import re
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from hashlib import sha256
@@ -17,14 +15,16 @@ from keybench.databases.sqlite.inspection import SqliteInspector
 from keybench.errors import EnvironmentMissing, UsageError
 from tests.advice.inspection.next_rows import assert_as_forecast
 from tests.advice.inspection.planted import FEW, LONG, tables
-from tests.advice.inspection.planting import STRANGE, assert_named, assert_strange_names_are_shown, into_sqlite
+from tests.advice.inspection.planting import (
+    STRANGE,
+    ansi,
+    assert_named,
+    assert_strange_names_are_shown,
+    inspected,
+    into_sqlite,
+)
+from tests.errors import raised
 from tests.parameters import first
-
-
-def inspected(target: object, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
-    command.app([str(target), "--json", *options], standalone_mode=False)
-    record: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return record
 
 
 def density(path: Path, tree: str) -> float:
@@ -86,8 +86,7 @@ def test_what_cannot_be_inspected_is_said_in_a_sentence(tmp_path, capsys) -> Non
         "seen": "seen cannot be inspected: a view has no keys of its own: name its tables.",
         "ordres": "unknown table 'ordres'. Did you mean orders? Known: loose, orders, seen.",
     }.items():
-        with pytest.raises(UsageError, match=f"^{message.replace('?', chr(92) + '?')}$"):
-            inspected(path, capsys, "--table", table)
+        assert raised(UsageError, inspected, path, capsys, "--table", table) == message
     record = inspected(path, capsys)
     assert {one["name"]: one["finding"] for one in record["tables"]} == {
         "orders": "orders is empty: there are no keys to look at.",
@@ -105,15 +104,11 @@ def test_what_cannot_be_inspected_is_said_in_a_sentence(tmp_path, capsys) -> Non
 def test_no_file_no_database_no_engine(tmp_path, capsys) -> None:
     (tmp_path / "text").write_text("no database" * 20)
     for name, reason in {"gone": "No such file or directory", "text": "no SQLite database"}.items():
-        with pytest.raises(
-            EnvironmentMissing, match=f"cannot be read as an SQLite database: {reason}.\nCheck the path"
-        ):
-            inspected(tmp_path / name, capsys)
-    with pytest.raises(
-        UsageError, match=r"^keybench looks at no redis:// databases: give the path of an SQLite file"
-    ) as no:
-        inspected("redis://h", capsys)
-    assert str(no.value).endswith("mariadb://, mssql://, mysql://, postgres://, postgresql://, sqlserver://.")
+        said = raised(EnvironmentMissing, inspected, tmp_path / name, capsys)
+        assert f"cannot be read as an SQLite database: {reason}.\nCheck the path" in said
+    said = raised(UsageError, inspected, "redis://h", capsys)
+    assert said.startswith("keybench looks at no redis:// databases: give the path of an SQLite file")
+    assert said.endswith("mariadb://, mssql://, mysql://, postgres://, postgresql://, sqlserver://.")
 
 
 def test_a_column_of_values_of_many_types(tmp_path, capsys) -> None:
@@ -178,9 +173,9 @@ def test_strange_names_are_shown_as_they_are(tmp_path, capsys, monkeypatch) -> N
     path = tmp_path / "shop.sqlite"
     owner = apsw.Connection(str(path))
     for name in STRANGE:
-        quoted = '"' + name.replace('"', '""') + '"'
         owner.execute(
-            f"CREATE TABLE {quoted} ({quoted} INTEGER PRIMARY KEY, n); INSERT INTO {quoted} (n) VALUES (1), (2), (3)"
+            f"CREATE TABLE {ansi(name)} ({ansi(name)} INTEGER PRIMARY KEY, n); "
+            f"INSERT INTO {ansi(name)} (n) VALUES (1), (2), (3)"
         )
     assert_strange_names_are_shown(str(path), capsys, monkeypatch)
 
@@ -224,22 +219,10 @@ def test_next_says_what_it_reads_and_refuses_what_is_large(tmp_path, capsys, mon
     assert (today["layout"], today["rebuilt"], today["appends"]) == ("uuid-v4", False, 0)
     assert today["leaf_pages"] - today["leaf_pages_before"] == today["splits"] > 0
     for options, message in {
-        ("--next", "4k"): "--next looks at one table: name it by --table.",
-        ("--table", "c_v4", "--next", "4k"): "--next knows unique indexes of all rows on one column.",
-        (
-            "--table",
-            "t_v4",
-            "--next",
-            "4k",
-            "--most",
-            "100KB",
-        ): "--next reads the whole index, 160 KB, and --most is 100 KB: say --most 160KB to allow it.",
-        (
-            "--table",
-            "t_v4",
-            "--next",
-            "many",
-        ): "--next 'many' is no number of rows: write it as 1e9, 400M or 50_000_000.",
+        "--next 4k": "--next looks at one table: name it by --table.",
+        "--table c_v4 --next 4k": "--next knows unique indexes of all rows on one column.",
+        "--table t_v4 --next 4k --most 100KB": "--next reads the whole index, 160 KB, and --most is 100 KB: say --most "
+        "160KB to allow it.",
+        "--table t_v4 --next many": "--next 'many' is no number of rows: write it as 1e9, 400M or 50_000_000.",
     }.items():
-        with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
-            inspected(path, capsys, *options)
+        assert raised(UsageError, inspected, path, capsys, *options.split()) == message

@@ -17,6 +17,7 @@ from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
 from tests.databases.containers import HAVING
+from tests.errors import raised
 
 GIB = 1 << 30
 
@@ -36,9 +37,7 @@ def settings(on: Engine, **options: object) -> Settings:
 
 
 def contained(on: Engine, **options: object) -> ContainerServer:
-    made = on.provision("container", settings(on, **options))
-    assert isinstance(made, ContainerServer)
-    return made
+    return on.provision("container", settings(on, **options))
 
 
 @pytest.mark.parametrize("on", HAVING, ids=lambda on: on.name)
@@ -122,9 +121,7 @@ def test_a_daemon_that_has_gone_is_an_error_with_the_next_step(monkeypatch: pyte
         (contained(engine("postgresql")).start, "No such file or directory"),
         (docker_daemon.containers, "[Errno 2] No such file or directory"),
     ):
-        with pytest.raises(EnvironmentMissing) as refused:
-            ask()
-        assert str(refused.value) == gone.format(f"unix://{tmp_path}/gone.sock", why)
+        assert raised(EnvironmentMissing, ask) == gone.format(f"unix://{tmp_path}/gone.sock", why)
 
 
 def test_a_container_is_in_use_while_its_runner_lives(monkeypatch: pytest.MonkeyPatch) -> None:

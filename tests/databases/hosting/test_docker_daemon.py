@@ -98,17 +98,13 @@ def _wait_for_the_end(client: socket.socket) -> None:
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        (
-            b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
-            "what answers there is no Docker daemon (HTTP status 404)",
-        ),
-        (
-            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
-            "what answers there is no Docker daemon (HTTP status 200)",
-        ),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+         "what answers there is no Docker daemon (HTTP status 404)"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+         "what answers there is no Docker daemon (HTTP status 200)"),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "what answers there speaks no HTTP (BadStatusLine)"),
     ],
-)
+)  # fmt: skip
 def test_something_else_that_answers(reply: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     at, host = tcp()
     monkeypatch.setenv("DOCKER_HOST", host)

@@ -31,7 +31,6 @@ class Runner:
         self.line("go")
 
     def line(self, word: str) -> list[str]:
-        assert self.process.stdout
         said = self.process.stdout.readline().split()
         assert said[:1] == [word]
         return said
@@ -44,7 +43,6 @@ class Runner:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        assert self.process.stdout
         self.process.stdout.close()
 
 

@@ -11,6 +11,7 @@ import pytest
 from keybench.databases.hosting.private_server import PrivateFolder, base_directory, server_user
 from keybench.errors import EnvironmentMissing
 from tests.databases.waiting import wait_while
+from tests.errors import raised
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
 
@@ -89,16 +90,12 @@ def test_the_server_gets_its_stop_signal(base) -> None:
 
 def test_a_failing_setup_says_what_failed_and_leaves_nothing(base) -> None:
     killed = PrivateFolder("test", setup=[["sh", "-c", "echo half; kill -9 $$"]], server=["sleep", "600"])
-    with pytest.raises(EnvironmentMissing) as caught:
-        killed.start(20)
-    assert str(caught.value) == (
+    assert raised(EnvironmentMissing, killed.start, 20) == (
         "the private test server cannot be set up: sh was killed by the signal SIGKILL, as the system does when memory "
         "runs out. The end of its log:\nhalf\nFix that, or choose another --server."
     )
     kept = PrivateFolder("test", setup=[["sh", "-c", "echo no disk; exit 3"]], server=["sleep", "600"])
-    with pytest.raises(EnvironmentMissing) as caught:
-        kept.start(10)
-    assert str(caught.value) == (
+    assert raised(EnvironmentMissing, kept.start, 10) == (
         "the private test server cannot be set up: sh failed with exit code 3. The end of its log:\nno disk\n"
         "Fix that, or choose another --server."
     )
@@ -106,9 +103,7 @@ def test_a_failing_setup_says_what_failed_and_leaves_nothing(base) -> None:
 
 
 def test_a_missing_program_is_named(base) -> None:
-    with pytest.raises(EnvironmentMissing) as caught:
-        PrivateFolder("test", server=["/nowhere/postgres"]).start(10)
-    assert str(caught.value) == (
+    assert raised(EnvironmentMissing, PrivateFolder("test", server=["/nowhere/postgres"]).start, 10) == (
         "the private test server cannot be set up: /nowhere/postgres: No such file or directory.\n"
         "Fix that, or choose another --server."
     )
@@ -116,10 +111,9 @@ def test_a_missing_program_is_named(base) -> None:
 
 
 def test_a_setup_that_takes_too_long_is_ended(base) -> None:
+    slow = PrivateFolder("test", setup=[["sh", "-c", "echo waiting; sleep 600"]], server=["sleep", "600"])
     begin = time.monotonic()
-    with pytest.raises(EnvironmentMissing) as caught:
-        PrivateFolder("test", setup=[["sh", "-c", "echo waiting; sleep 600"]], server=["sleep", "600"]).start(0.5)
-    assert str(caught.value) == (
+    assert raised(EnvironmentMissing, slow.start, 0.5) == (
         "the private test server was not set up within 0.5 s. The end of its log:\nwaiting\n"
         "Fix that, or choose another --server."
     )
@@ -130,9 +124,7 @@ def test_a_setup_that_takes_too_long_is_ended(base) -> None:
 def test_a_base_directory_that_is_not_there(monkeypatch) -> None:
     monkeypatch.setenv("KEYBENCH_TMP", "/nowhere")
     assert base_directory() == Path("/nowhere")
-    with pytest.raises(EnvironmentMissing) as caught:
-        PrivateFolder("test").start(10)
-    assert str(caught.value) == (
+    assert raised(EnvironmentMissing, PrivateFolder("test").start, 10) == (
         "the directory /nowhere for private servers is not there: create it or set KEYBENCH_TMP."
     )
 
@@ -141,9 +133,7 @@ def test_a_base_directory_too_long_for_a_socket(base, monkeypatch) -> None:
     long = base.path / ("d" * 70)
     long.mkdir()
     monkeypatch.setenv("KEYBENCH_TMP", str(long))
-    with pytest.raises(EnvironmentMissing) as caught:
-        PrivateFolder("test", server=["sleep", "600"]).start(10)
-    assert str(caught.value) == (
+    assert raised(EnvironmentMissing, PrivateFolder("test", server=["sleep", "600"]).start, 10) == (
         f"the directory {long} is too long for a server's socket, whose path must stay below 100 characters: "
         "set KEYBENCH_TMP to a shorter one, such as /tmp."
     )
@@ -155,9 +145,7 @@ def test_a_base_directory_that_the_servers_user_cannot_enter(base, monkeypatch) 
     closed = base.path / "closed"
     closed.mkdir(mode=0o700)
     monkeypatch.setenv("KEYBENCH_TMP", str(closed))
-    with pytest.raises(EnvironmentMissing) as caught:
-        PrivateFolder("test", server=["sleep", "600"]).start(10)
-    assert str(caught.value) == (
+    assert raised(EnvironmentMissing, PrivateFolder("test", server=["sleep", "600"]).start, 10) == (
         f"the private test server cannot be set up: the user {server_user()}, whom the server runs as because "
         f"it refuses root, cannot enter {closed}: set KEYBENCH_TMP to a directory that everybody can enter, "
         "such as /tmp.\n"

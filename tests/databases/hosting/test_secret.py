@@ -9,6 +9,7 @@ import pytest
 from keybench.databases.contract.roles import Secret
 from keybench.databases.hosting.secret import from_url, removed_afterwards
 from keybench.errors import EnvironmentMissing
+from tests.errors import raised
 
 PASSWORD = "correct horse\tbattery staple"
 
@@ -46,9 +47,8 @@ def test_a_variable_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     path = tmp_path / "none"
-    with pytest.raises(EnvironmentMissing) as missing:
-        Secret(file=str(path)).reveal()
-    assert str(missing.value) == f"the password file {path} cannot be read: No such file or directory."
+    said = raised(EnvironmentMissing, Secret(file=str(path)).reveal)
+    assert said == f"the password file {path} cannot be read: No such file or directory."
 
 
 def test_only_the_end_of_line_is_removed(tmp_path: Path) -> None:
@@ -66,7 +66,6 @@ def test_a_password_in_the_url_overrides_the_environment(monkeypatch: pytest.Mon
     monkeypatch.setenv("KEYBENCH_PASSWORD", PASSWORD)
     assert from_url("") == Secret(variable="KEYBENCH_PASSWORD")
     own = from_url("of the url")
-    assert own
     assert own.reveal() == "of the url"
 
 
@@ -76,13 +75,11 @@ def test_a_password_that_is_no_text_is_named_by_its_place(
 ) -> None:
     file = tmp_path / "password"
     file.write_bytes(content)
-    with pytest.raises(EnvironmentMissing) as caught:
-        Secret(file=str(file)).reveal()
-    assert str(caught.value) == f"the password file {file} is no text in UTF-8: correct it."
+    said = raised(EnvironmentMissing, Secret(file=str(file)).reveal)
+    assert said == f"the password file {file} is no text in UTF-8: correct it."
     monkeypatch.setenv("A_PASSWORD", os.fsdecode(content))
-    with pytest.raises(EnvironmentMissing) as caught:
-        Secret(variable="A_PASSWORD").reveal()
-    assert str(caught.value) == "the password variable A_PASSWORD is no text in UTF-8: correct it."
+    said = raised(EnvironmentMissing, Secret(variable="A_PASSWORD").reveal)
+    assert said == "the password variable A_PASSWORD is no text in UTF-8: correct it."
 
 
 def test_a_command_removes_its_passwords_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +87,6 @@ def test_a_command_removes_its_passwords_when_it_ends(monkeypatch: pytest.Monkey
     before = dict(os.environ)
     with removed_afterwards():
         own = from_url("of a url that no other test has")
-        assert own
         assert own.reveal() == "of a url that no other test has"
         assert dict(os.environ) != before
     assert dict(os.environ) == before

@@ -7,6 +7,7 @@ import pytest
 from keybench.databases.contract.roles import Address, Secret
 from keybench.databases.hosting.url_server import UrlForm, unreachable
 from keybench.errors import EnvironmentMissing, ServerError, UsageError
+from tests.errors import raised
 
 FORM = UrlForm("Some DB", "some://user@host:1/name", frozenset({"colour", "unix_socket"}))
 
@@ -28,9 +29,7 @@ def test_a_socket_replaces_the_host_if_the_database_has_sockets() -> None:
 
 @pytest.mark.parametrize("wrong", ["some://", "some://me:s3cret@[::1/x", "some://h:port"])
 def test_a_url_that_cannot_be_understood_is_not_repeated(wrong: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        FORM.parse(wrong)
-    assert str(caught.value) == (
+    assert raised(UsageError, FORM.parse, wrong) == (
         "the Some DB URL cannot be understood: write some://user@host:1/name, special characters in user and password "
         "as %XX."
     )

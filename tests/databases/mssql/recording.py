@@ -25,8 +25,6 @@ class ServerSaysNo(mssql_python.Error):
 
 @dataclass
 class Record(Calls):
-    """The calls of the driver."""
-
     bulk_error: BaseException | None = None
     empty_results: int = 0
     """Results without columns that come before the rows of each query."""
@@ -44,8 +42,6 @@ class Record(Calls):
 
 
 class RecordingCursor(recording.RecordingCursor):
-    """A cursor."""
-
     kind = RealCursor
     rowcount = 1
 
@@ -91,8 +87,6 @@ class RecordingCursor(recording.RecordingCursor):
 
 
 class RecordingConnection(recording.RecordingConnection):
-    """A connection, in autocommit or not."""
-
     kind, cursor_type = RealConnection, RecordingCursor
     _autocommit = True
 

@@ -17,6 +17,7 @@ from keybench.model.payload import Payload
 from keybench.model.table import Table
 from tests.databases.mssql.recording import Record
 from tests.databases.mssql.test_session import stored_form
+from tests.errors import raised
 
 UNLIMITED = {"batch_size": 0, "timeout": 0, "column_mappings": ["key", "payload"]}
 
@@ -66,9 +67,7 @@ def test_a_panic_of_the_driver_is_an_error_with_the_next_step(record: Record, ad
     session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
     (batch,) = session.prepare_in_bulk(taken_by(ENGINE.column("bigint"), random(3))[1], Payload(0), 0, 3)
     record.bulk_error = PanicException("packet size")
-    with pytest.raises(ServerError) as caught:
-        session.send(batch)
-    assert str(caught.value) == (
+    assert raised(ServerError, session.send, batch) == (
         "SQL Server: the bulk copy of mssql-python broke off, and this server may not be one for it: choose a scenario "
         'whose path is "rows" (packet size).'
     )

@@ -52,13 +52,9 @@ def test_allocations_add_up(counter: float, outcome: str) -> None:
 
 @pytest.mark.parametrize(
     ("real", "model", "appended", "outcome"),
-    [
-        (1563, 1563, True, "equal"),
-        (1564, 1563, True, "differs"),
-        (4319, 4285, False, "equal"),
-        (4800, 4285, False, "differs"),
-    ],
-)
+    [(1563, 1563, True, "equal"), (1564, 1563, True, "differs"), (4319, 4285, False, "equal"),
+     (4800, 4285, False, "differs")],
+)  # fmt: skip
 def test_the_model_is_exact_for_appends_and_near_for_the_rest(real, model, appended, outcome) -> None:
     predicted = {Metric.LEAF_PAGES: model, Metric.APPENDS: model - 1 if appended else 3}
     question = (

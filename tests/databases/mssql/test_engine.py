@@ -12,6 +12,7 @@ from keybench.databases.mssql.settings import options
 from keybench.errors import UsageError
 from keybench.model.byteorder import PERMUTATIONS
 from keybench.model.keys import Keys
+from tests.errors import raised
 
 
 def test_uniqueidentifier_and_its_stand_in_store_what_sorts_alike() -> None:
@@ -103,21 +104,14 @@ def test_options_come_from_a_url_then_the_environment_then_the_defaults(monkeypa
     ],
 )
 def test_an_option_that_is_no_choice_is_refused(given: dict[str, str], message: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        options(given)
-    assert str(refused.value) == message
+    assert raised(UsageError, options, given) == message
 
 
 @pytest.mark.parametrize(
     ("column", "payload", "versioning", "row"),
-    [
-        ("uniqueidentifier", 100, "off", 123),
-        ("bigint", 100, "off", 115),
-        ("char36", 100, "off", 143),
-        ("uniqueidentifier", 100, "rcsi", 137),
-        ("uniqueidentifier", 100, "adr", 137),
-    ],
-)
+    [("uniqueidentifier", 100, "off", 123), ("bigint", 100, "off", 115), ("char36", 100, "off", 143),
+     ("uniqueidentifier", 100, "rcsi", 137), ("uniqueidentifier", 100, "adr", 137)],
+)  # fmt: skip
 def test_rows_are_as_wide_as_microsofts_arithmetic_says(column: str, payload: int, versioning: str, row: int) -> None:
     chosen = options({"row_versioning": versioning})
     assert ddl.leaf_row(ENGINE.column(column), payload, "clustered", chosen) == row

@@ -92,13 +92,11 @@ def test_the_legacy_date_is_the_layouts(units) -> None:
     key = uuid.UUID(bytes_le=bytes(10) + binary(40_000, 2) + binary(units, 4))
     days, rest = date_from_comb_legacy(key) or (0, 0)
     ticks = decoded("rt-comb-legacy", key)
-    assert ticks is not None
     assert abs((days - DAYS_TO_1970) * DAY + rest * 100_000 / 3 - ticks) < 3  # the original's doubles
 
 
 def test_published_combs_are_read_as_published() -> None:
     unix = date_from_comb(uuid.UUID("d01c25cc-63a7-47cc-b5ba-018e5f3bff48"))
-    assert unix is not None
     assert datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=unix // 10) == datetime(
         2024, 3, 21, 4, 19, 11, 304_000, tzinfo=UTC
     )
@@ -118,10 +116,8 @@ def test_published_combs_are_read_as_published() -> None:
                 "CAST(@base + @time AS uniqueidentifier)",
             ],
         ),
-        (
-            "NewCombLegacy",
-            ["SUBSTRING(CAST(GETUTCDATE() AS binary(8)), 3, 6)", "CAST(@base + @time AS uniqueidentifier)"],
-        ),
+        ("NewCombLegacy",
+         ["SUBSTRING(CAST(GETUTCDATE() AS binary(8)), 3, 6)", "CAST(@base + @time AS uniqueidentifier)"]),
         ("DateFromComb", ["CAST(SUBSTRING(CAST(@comb AS binary(16)), 11, 6) AS bigint)", "IF @ms < 253402300800000"]),
         (
             "DateFromCombLegacy",
@@ -134,7 +130,7 @@ def test_published_combs_are_read_as_published() -> None:
             ],
         ),
     ],
-)
+)  # fmt: skip
 def test_the_scripts_contain_the_translated_expressions(name, expressions) -> None:
     text = script(ENGINE, name)
     for expression in expressions:

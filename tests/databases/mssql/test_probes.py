@@ -78,38 +78,20 @@ def test_a_trial_that_failed_leaves_no_transaction_open(admin: MssqlAdmin, recor
 @pytest.mark.parametrize(
     ("statement", "absent", "reason"),
     [
-        (
-            "SELECT MAX([Current LSN])",
-            {Metric.APPENDS, Metric.EDGE_AND_INTERIOR_SPLITS},
-            "the log cannot be read (SQL Server: permission denied): for sys.fn_dblog the role sysadmin is needed.",
-        ),
-        (
-            "SELECT leaf_allocation_count",
-            {Metric.SPLIT_COUNTER, Metric.LATCH_WAITS, Metric.LATCH_WAIT_MS},
-            "the server's counters cannot be read (SQL Server: permission denied): the permission VIEW DATABASE STATE "
-            "(from SQL Server 2022 on: VIEW DATABASE PERFORMANCE STATE) is needed.",
-        ),
-        (
-            "SELECT num_of_bytes_written",
-            {Metric.LOG_BYTES},
-            "bytes of the log cannot be read (SQL Server: permission denied): the permission VIEW SERVER STATE is "
-            "needed.",
-        ),
-        (
-            "SELECT page_count",
-            {
-                Metric.LEAF_PAGES,
-                Metric.BRANCH_PAGES,
-                Metric.LEAF_DENSITY,
-                Metric.LEAF_NONADJACENT,
-                Metric.BRANCH_SPLITS,
-                Metric.APPENDS,
-                Metric.EDGE_AND_INTERIOR_SPLITS,
-            },
-            "",
-        ),
+        ("SELECT MAX([Current LSN])", {Metric.APPENDS, Metric.EDGE_AND_INTERIOR_SPLITS},
+         "the log cannot be read (SQL Server: permission denied): for sys.fn_dblog the role sysadmin is needed."),
+        ("SELECT leaf_allocation_count",
+         {Metric.SPLIT_COUNTER, Metric.LATCH_WAITS, Metric.LATCH_WAIT_MS},
+         "the server's counters cannot be read (SQL Server: permission denied): the permission VIEW DATABASE STATE "
+         "(from SQL Server 2022 on: VIEW DATABASE PERFORMANCE STATE) is needed."),
+        ("SELECT num_of_bytes_written", {Metric.LOG_BYTES},
+         "bytes of the log cannot be read (SQL Server: permission denied): the permission VIEW SERVER STATE is "
+         "needed."),
+        ("SELECT page_count",
+         {Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_NONADJACENT, Metric.BRANCH_SPLITS,
+          Metric.APPENDS, Metric.EDGE_AND_INTERIOR_SPLITS}, ""),
     ],
-)
+)  # fmt: skip
 def test_a_refused_query_makes_its_metrics_absent_with_the_reason(
     admin: MssqlAdmin, record: Record, statement: str, absent: set[Metric], reason: str
 ) -> None:

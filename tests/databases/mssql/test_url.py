@@ -15,6 +15,7 @@ from keybench.errors import EnvironmentMissing, ServerError
 from tests.databases.failures import PASSWORD, QUOTED, failure, hidden
 from tests.databases.mssql.recording import Record, ServerSaysNo
 from tests.databases.mssql.test_statements import ANSWERS
+from tests.errors import raised
 
 SETTINGS = ENGINE.settings("durable", "small")
 pytestmark = pytest.mark.usefixtures("environment")
@@ -22,7 +23,6 @@ pytestmark = pytest.mark.usefixtures("environment")
 
 def test_urls_become_addresses() -> None:
     address = address_of(f"mssql://a%40b:{QUOTED}@h:77/shop?fill_factor=80", {})
-    assert address.secret
     assert address.secret.reveal() == PASSWORD
     assert {name: address.parameters[name] for name in ("user", "host", "port", "database", "fill_factor")} == {
         "user": "a@b", "host": "h", "port": "77", "database": "shop", "fill_factor": "80"
@@ -85,15 +85,13 @@ def test_a_wrong_password_gives_the_servers_message_without_the_password(record:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        (
-            "[23000] [Microsoft][ODBC Driver 18 for SQL Server][SQL Server]Cannot insert [x]. (2627) (SQLExecDirectW)",
-            "Cannot insert [x]. (2627) (SQLExecDirectW)",
-        ),
+        ("[23000] [Microsoft][ODBC Driver 18 for SQL Server][SQL Server]Cannot insert [x]. (2627) (SQLExecDirectW)",
+         "Cannot insert [x]. (2627) (SQLExecDirectW)"),
         ("Driver Error: Timeout expired; DDBC Error: [Microsoft]Timeout Error: Timeout", "Timeout Error: Timeout"),
         ("Driver Error: Connection is closed", "Driver Error: Connection is closed"),
         ("", "Exception"),
     ],
-)
+)  # fmt: skip
 def test_messages_are_shown_without_the_names_of_the_layers(text: str, shown: str) -> None:
     assert connection.MssqlConnection.error_text(Exception(text) if text else Exception()) == shown
 
@@ -101,19 +99,16 @@ def test_messages_are_shown_without_the_names_of_the_layers(text: str, shown: st
 @pytest.mark.parametrize(
     ("text", "step"),
     [
-        (
-            "Could not allocate space for object 'k' in database 'keybench' because the 'PRIMARY' filegroup is full.",
-            True,
-        ),
+        ("Could not allocate space for object 'k' in database 'keybench' because the 'PRIMARY' filegroup is full.",
+         True),
         ("The transaction log for database 'keybench' is full due to 'ACTIVE_TRANSACTION'.", True),
         ("Incorrect syntax near 'x'.", False),
     ],
-)
+)  # fmt: skip
 def test_a_full_disk_has_a_next_step(record: Record, address, text: str, step: bool) -> None:
     record.refuse["INSERT"] = text
-    with pytest.raises(ServerError) as caught:
-        connection.connect(address).run("INSERT INTO t VALUES (1)")
-    assert str(caught.value) == f"SQL Server: {text}" + (f" {connection.MssqlConnection.when_full}" if step else "")
+    said = raised(ServerError, connection.connect(address).run, "INSERT INTO t VALUES (1)")
+    assert said == f"SQL Server: {text}" + (f" {connection.MssqlConnection.when_full}" if step else "")
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ A test that asks for `server`, `address` or `admin` runs on each of the two that
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from keybench.databases.mysql import servers
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
 from keybench.databases.mysql.flavour import flavour_named
+from tests.parameters import first
 
 BOTH = (MARIADB, MYSQL)
 HERE = [of for of in BOTH if not of.missing("local")] or [MARIADB]
@@ -37,14 +38,11 @@ ON_MARIADB = pytest.mark.parametrize("engine", [MARIADB], indirect=True, ids=["m
 
 @pytest.fixture(scope="session", params=HERE, ids=lambda of: of.name)
 def engine(request: pytest.FixtureRequest) -> MySqlEngine:
-    """One of the two."""
-    assert isinstance(request.param, MySqlEngine)
     return request.param
 
 
 @pytest.fixture(scope="session")
 def address(engine: MySqlEngine, servers: Servers) -> Address:
-    """Its private server."""
     return servers.address(engine, "local")
 
 
@@ -55,15 +53,17 @@ def admin(address: Address) -> Iterator[MySqlAdmin]:
     with_admin.close()
 
 
-@contextmanager
-def admin_of_page_size(engine: MySqlEngine, servers: Servers, size: str) -> Iterator[MySqlAdmin]:
+@pytest.fixture(scope="module", params=first(1, ["4K", "64K", "8K", "32K"]))
+def of_page_size(request: pytest.FixtureRequest, engine: MySqlEngine, servers: Servers) -> Iterator[MySqlAdmin]:
     """A new server whose pages have that size."""
-    server = engine.provision("local", engine.configured(engine.settings("fast", "small"), {"page_size": size}))
+    settings = engine.configured(engine.settings("fast", "small"), {"page_size": request.param})
+    server = engine.provision("local", settings)
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("KEYBENCH_TMP", str(servers.folder))
             address = server.start()
         with closing(MySqlAdmin(address)) as admin:
+            assert admin.page_settings()["page_size"] == request.param
             yield admin
     finally:
         server.stop()

@@ -74,7 +74,6 @@ class Owner:
         return text + "".join(f"{name}={variables[name]}\n" for name in sorted(variables.keys() - VOLATILE))
 
     def log(self) -> str:
-        """The server's log."""
         return self._inside.log()
 
     def place_is_there(self) -> bool:

@@ -161,8 +161,7 @@ def test_an_incomplete_index_is_refused(admin) -> None:
     assert read_index(admin, on)
     index = index_id(admin, on)
     with data_file(admin, f"{innodb_name(on)}.ibd") as file:
-        assert file
-    content = np.fromfile(file, np.uint8).reshape(-1, 16_384)
+        content = np.fromfile(file, np.uint8).reshape(-1, 16_384)
     whole = pages.summarise(content, index)
     assert whole.leaf > 10
     with pytest.raises(UnreadableError, match=r"^the file holds no page of index 999999\.$"):
@@ -189,7 +188,6 @@ def test_free_pages_with_old_contents_are_not_counted(admin) -> None:
     read_index(admin, on)  # writes everything to the file
     index = index_id(admin, on)
     with data_file(admin, f"{innodb_name(on)}.ibd") as file:
-        assert file
         content = np.fromfile(file, np.uint8).reshape(-1, 16_384)
     whole = pages.summarise(content, index)
     free = [n for n in range(len(content)) if not content[n, 24:26].any()][:3]

@@ -15,6 +15,7 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import ServerKeys, Table
 from tests.databases.mysql.conftest import ON_MARIADB
+from tests.errors import raised
 
 ROWS = 2501
 HERE = [made for made in mariadb.ENGINE.server_keys if made.min_version < 101_100]
@@ -72,19 +73,15 @@ def test_a_server_that_is_too_old_says_so(admin, name: str) -> None:
     version = str(admin.value("SELECT version()"))
     if version_number(version) >= made.min_version:
         pytest.skip(f"this MariaDB is {version} and makes them")
-    with pytest.raises(ServerError) as refused:
-        admin.create(table(mariadb.ENGINE, made))
     shown = ".".join(version.partition("-")[0].split("."))
-    assert str(refused.value) == (
+    assert raised(ServerError, admin.create, table(mariadb.ENGINE, made)) == (
         f"{name} keys are made by MariaDB 11.7 and newer, and this server is {shown}: "
         "choose a newer --server, or the client's layout of the same kind."
     )
 
 
 def test_a_second_auto_increment_is_refused(engine, admin) -> None:
-    with pytest.raises(UsageError) as refused:
-        admin.create(table(engine, HERE[0], "nonclustered"))
-    assert str(refused.value) == (
+    assert raised(UsageError, admin.create, table(engine, HERE[0], "nonclustered")) == (
         f"{engine.title} makes server-identity keys only where the key is the table's primary key, because a table has "
         'only one AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
     )

@@ -16,7 +16,7 @@ from keybench.model.byteorder import sort_words, stored
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server, shared_bytes
+from keybench.pagemodels.costs.contract import Load, LoadCost, Server, shared_bytes
 from keybench.pagemodels.ranking import ranked
 
 FIFTHS = 5
@@ -57,7 +57,6 @@ def both(
                 session.send(batch)
         counted.append(_counters(admin))
     model = ENGINE.page_model(table)
-    assert isinstance(model, PredictsCost)
     ends = [part * (i + 1) for i in range(parts)]
     ranks = ranked(sort_words(keys, table.column.order))
     shared = shared_bytes(stored(keys, table.column.order), ranks, ends)

@@ -29,6 +29,7 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from tests.databases.loading import send
+from tests.errors import raised
 
 TABLE = 1064
 FILE_BLOCKS = 3
@@ -204,10 +205,8 @@ def test_files_that_wait_for_their_turn_are_read(tmp_path) -> None:
     assert sorted(path.name for path in place.iterdir())[-3:] == ["#ib_redo41_tmp", "#ib_redo42_tmp", "#ib_redo99_tmp"]
     assert [bytes(key) for key in inserted(windows(place, begin, end), TABLE, (16,), 200)] == keys
     (place / "#ib_redo40_tmp").unlink()
-    with pytest.raises(UnreadableError) as caught:
-        next(windows(place, begin, end))
     message = "of 5,776 bytes it keeps 4,252: take fewer rows or a larger innodb_redo_log_capacity."
-    assert str(caught.value) == message
+    assert raised(UnreadableError, next, windows(place, begin, end)) == message
 
 
 def changed(place: Path, at: int, value: bytes) -> None:
@@ -237,9 +236,7 @@ def changed(place: Path, at: int, value: bytes) -> None:
 def test_a_log_that_cannot_be_used_is_refused(tmp_path, at, value, message) -> None:
     place, begin, end = written(tmp_path, [transaction(undo(b"k" * 16)) for _ in range(60)])
     changed(place, at, value)
-    with pytest.raises(UnreadableError) as caught:
-        inserted(windows(place, begin, end), TABLE, (16,), 61)
-    assert str(caught.value) == message
+    assert raised(UnreadableError, inserted, windows(place, begin, end), TABLE, (16,), 61) == message
 
 
 @settings(deadline=None, max_examples=40)

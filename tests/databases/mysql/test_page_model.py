@@ -1,6 +1,5 @@
 """The index on live servers equals that of the page model, page for page."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +21,6 @@ from keybench.pagemodels.contract import predict
 from keybench.pagemodels.innodb.model import InnodbStats
 from keybench.pagemodels.page_stats import readings
 from tests.databases.loading import EXACT, lengths, measured
-from tests.databases.mysql.conftest import admin_of_page_size
 from tests.parameters import first
 
 
@@ -34,15 +32,11 @@ def table(
 
 
 def engine_of(admin: MySqlAdmin) -> MySqlEngine:
-    found = engine_named(admin.flavour.name)
-    assert isinstance(found, MySqlEngine)
-    return found
+    return engine_named(admin.flavour.name)
 
 
 def predicted(admin: MySqlAdmin, on: Table, keys: Keys) -> InnodbStats:
-    stats = predict(engine_of(admin).page_model(on), on.column, keys, lengths=lengths(on, len(keys)))
-    assert isinstance(stats, InnodbStats)
-    return stats
+    return predict(engine_of(admin).page_model(on), on.column, keys, lengths=lengths(on, len(keys)))
 
 
 def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
@@ -60,7 +54,6 @@ def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
     if admin.flavour is not MYSQL:  # there, tables of the dictionary merge pages too
         assert admin.value(merges) - before == model.merges
     with data_file(admin, f"{innodb_name(on)}.ibd") as file:
-        assert file
         assert file.stat().st_size == admin.value("SELECT @@innodb_page_size") * model.file_pages
     assert real[Metric.SPLIT_COUNTER] == model.split_counter
 
@@ -121,13 +114,6 @@ def test_the_counter_of_a_foreign_keys_table_has_its_parents_splits_as_the_model
     assert reading.value == stats.split_counter
     assert reading.reason == "With the splits of the parent's table, which has the key as its primary key."
     admin.drop(on)
-
-
-@pytest.fixture(scope="module", params=first(1, ["4K", "64K", "8K", "32K"]))
-def of_page_size(request, engine, servers) -> Iterator[MySqlAdmin]:
-    with admin_of_page_size(engine, servers, request.param) as admin:
-        assert admin.page_settings()["page_size"] == request.param
-        yield admin
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from keybench.model.table import Table
 from tests.databases.loading import as_url, send
 from tests.databases.mysql.conftest import ON_MARIADB
 from tests.databases.mysql.test_order import version4
+from tests.errors import raised
 
 FIRST, CAPACITY = 44_000, 12_000
 TABLE = 18
@@ -171,9 +172,7 @@ def test_a_log_that_cannot_be_used_is_refused(tmp_path, change, end, message) ->
     content = transaction(record(0x20, undo(b"k" * 16), (0, 300))) * 2
     assert len(content) == 62
     path = written(tmp_path, b"", content, **change)
-    with pytest.raises(UnreadableError) as caught:
-        inserted(windows(path, FIRST, FIRST + end), TABLE, (16,), 3)
-    assert str(caught.value) == message
+    assert raised(UnreadableError, inserted, windows(path, FIRST, FIRST + end), TABLE, (16,), 3) == message
 
 
 @settings(deadline=None, max_examples=50)
@@ -186,14 +185,9 @@ def test_damage_is_noticed_or_harmless(tmp_path_factory, content) -> None:
 
 @pytest.mark.parametrize(
     ("column", "role"),
-    [
-        ("binary16-net", "clustered"),
-        ("bigint", "clustered"),
-        ("char36-default", "clustered"),
-        ("uuid", "clustered"),
-        ("char36", "nonclustered"),
-    ],
-)
+    [("binary16-net", "clustered"), ("bigint", "clustered"), ("char36-default", "clustered"), ("uuid", "clustered"),
+     ("char36", "nonclustered")],
+)  # fmt: skip
 @ON_MARIADB
 def test_one_writers_order_is_that_of_its_rows(admin, column: str, role: str) -> None:
     sized, keys = taken_by(ENGINE.column(column), version4(random(700)))

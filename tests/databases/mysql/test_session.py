@@ -105,14 +105,9 @@ def test_arrays_hold_texts_of_any_length(admin, width) -> None:
 
 @pytest.mark.parametrize(
     ("column", "role"),
-    [
-        ("binary16", "nonclustered"),
-        ("char36", "nonclustered"),
-        ("bigint", "nonclustered"),
-        ("binary16", "by-date"),
-        ("binary16", "fk"),
-    ],
-)
+    [("binary16", "nonclustered"), ("char36", "nonclustered"), ("bigint", "nonclustered"), ("binary16", "by-date"),
+     ("binary16", "fk")],
+)  # fmt: skip
 def test_rows_have_texts_of_different_lengths(admin, column, role) -> None:
     sized, keys = taken_by(ENGINE.column(column), increasing(250))
     on = Table("trial", sized, 600, role, lengths=PayloadLengths(0, 600), children=2 if role == "fk" else 1)

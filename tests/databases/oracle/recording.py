@@ -13,8 +13,6 @@ from tests.databases.recording import Calls, Rows, check
 
 
 class Record(Calls):
-    """The calls of python-oracledb."""
-
     def module(self) -> SimpleNamespace:
         """What stands for the driver's module."""
         types = {name: value for name, value in vars(oracledb).items() if name.startswith(("DB_TYPE_", "AUTH_MODE_"))}

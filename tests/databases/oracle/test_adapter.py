@@ -21,6 +21,7 @@ from keybench.model.payload import Payload
 from keybench.model.table import Table
 from tests.databases import statements_sent
 from tests.databases.oracle.recording import Record
+from tests.errors import raised
 
 TABLE = Table("rows", ENGINE.column("raw16"), 100)
 STATISTICS = [(name, 10) for name in probes.NAMES]
@@ -97,9 +98,7 @@ def test_the_model_refuses_blocks_that_it_does_not_know(record: Record, address:
         if not refused:
             ENGINE.page_model(on)
             continue
-        with pytest.raises(UsageError) as error:
-            ENGINE.page_model(on)
-        assert str(error.value) == (
+        assert raised(UsageError, ENGINE.page_model, on) == (
             "the page model of Oracle knows blocks of 8192 bytes only, and this user's tablespace has blocks of 16384."
         )
     admin.close()

@@ -16,7 +16,7 @@ from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, Server
 from keybench.pagemodels.ranking import ranked
 
 PARTS = 5
@@ -117,7 +117,6 @@ def compare(admin: PostgresAdmin, arrivals: Arrivals, payload: int, parts: int =
         noted.append(settled(admin))
     admin.drop(table)
     model = ENGINE.page_model(table)
-    assert isinstance(model, PredictsCost)
     load = Load(ranked(sort_words(arrivals.keys, table.column.order)), ends, arrivals.rows_per_tx, arrivals.writers)
     cache, distance = (
         int(admin.value(f"SELECT pg_size_bytes(current_setting('{name}'))"))

@@ -65,7 +65,6 @@ class Owner:
         return re.sub(r"(?m)^\\(un)?restrict .*$", "", text) + settings  # a random word in each dump
 
     def log(self) -> str:
-        """The server's log."""
         return self._inside.log()
 
     def place_is_there(self) -> bool:

@@ -11,6 +11,7 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import ServerError
 from keybench.model.payload import Payload
 from keybench.model.table import ServerKeys, Table
+from tests.errors import raised
 
 ROWS = 2501
 
@@ -43,9 +44,7 @@ def test_guids_have_their_version(embedded, name: str, version: int) -> None:
 
 def test_a_server_that_is_too_old_says_so(admin) -> None:
     tomorrows = ServerKeys("server-tomorrow", "of a later version", "uuid", "rfc", "DEFAULT tomorrow()", 990_000)
-    with pytest.raises(ServerError) as refused:
-        admin.create(Table("trial", ENGINE.column("uuid"), 20, server_keys=tomorrows))
-    assert str(refused.value) == (
+    assert raised(ServerError, admin.create, Table("trial", ENGINE.column("uuid"), 20, server_keys=tomorrows)) == (
         f"server-tomorrow keys are made by PostgreSQL 99 and newer, and this server is {admin.version // 10_000}: "
         "choose a newer --server, or the client's layout of the same kind."
     )

@@ -16,6 +16,7 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.servers import LocalServer
 from keybench.errors import EnvironmentMissing
 from tests.databases.waiting import wait_while
+from tests.errors import raised
 
 KIND = "embedded" if not servers.missing("embedded") else "local"
 
@@ -50,7 +51,6 @@ def test_a_profile_fixes_the_settings_that_make_commits_durable(profile, on) -> 
 def test_the_server_runs_with_the_settings_of_its_address(admin) -> None:
     reported = dict(admin.settings())
     assert list(reported) == [*sorted(settings.RECORDED), "database_collation"]
-    assert admin.address.settings
     for name, value in admin.address.settings.values.items():
         assert reported[name] == value
     assert (reported["block_size"], reported["server_encoding"]) == ("8192", "UTF8")
@@ -75,9 +75,7 @@ def test_versions_are_those_of_server_driver_and_library(admin, address) -> None
 def test_wrong_settings_give_the_logs_last_lines(base) -> None:
     wrong = ENGINE.settings("durable", "small")
     wrong = replace(wrong, values={**wrong.values, "shared_buffers": "several"})
-    with pytest.raises(EnvironmentMissing) as caught:
-        LocalServer(KIND, wrong).start()
-    message = str(caught.value)
+    message = raised(EnvironmentMissing, LocalServer(KIND, wrong).start)
     assert message.startswith("the private PostgreSQL server ended while it started. The end of its log:\n")
     assert 'invalid value for parameter "shared_buffers": "several"' in message
     assert message.endswith("\nFix that, or choose another --server.")
@@ -93,9 +91,7 @@ def test_a_server_that_is_killed_while_its_database_is_made_is_a_sentence(base, 
         make(admin)
 
     monkeypatch.setattr(connection, "create_database", kill_and_make)
-    with pytest.raises(EnvironmentMissing) as caught:
-        LocalServer(KIND, ENGINE.settings("durable", "small")).start()
-    message = str(caught.value)
+    message = raised(EnvironmentMissing, LocalServer(KIND, ENGINE.settings("durable", "small")).start)
     assert message.startswith("the private PostgreSQL server failed while it started (PostgreSQL: ")
     assert "received immediate shutdown request" in message
     base.assert_nothing_left()

@@ -22,6 +22,7 @@ from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload, PayloadLengths
 from keybench.model.table import Table
+from tests.errors import raised
 
 
 @given(st.lists(st.tuples(st.binary(min_size=16, max_size=16), st.binary(max_size=40)), min_size=1, max_size=20))
@@ -102,12 +103,8 @@ def test_a_refused_row_is_the_servers_error_and_the_rows_before_it_are_known(adm
     pace, times = alone(), np.zeros((3, 301))
     with closing(PostgresSession(admin.address, on)) as session:
         batches, exchange = session.prepare(twice, Payload(30), 0, 1), session.exchange()
-        with pytest.raises(ServerError) as refused:
-            exchange.send(batches, planned(301), pace, times)
-        said = str(refused.value)
-        with pytest.raises(ServerError) as refused:
-            session.send(batches[200])
-        assert str(refused.value) == said
+        said = raised(ServerError, exchange.send, batches, planned(301), pace, times)
+        assert raised(ServerError, session.send, batches[200]) == said
         assert session.send(batches[201]) == 1, "the connection goes on"
     assert said.startswith('PostgreSQL: duplicate key value violates unique constraint "single_pkey" DETAIL: ')
     assert times[2].tolist() == [1] * 200 + [0] * 101

@@ -51,7 +51,6 @@ class Bench:
         return ENGINE.session(self.changed(**pragmas), table)
 
     def changed(self, **pragmas: str) -> Address:
-        assert self.address.settings
         values = {**self.address.settings.values, **pragmas}
         return replace(self.address, settings=replace(self.address.settings, values=values))
 

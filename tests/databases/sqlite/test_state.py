@@ -11,7 +11,7 @@ from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import KeyRole
 from keybench.pagemodels.sqlite import file_pages
-from keybench.pagemodels.sqlite.state import State
+from tests.errors import raised
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,6 @@ class Exact(Both):
     def compare(self) -> None:
         super().compare()
         state, connection = self.state, self.bench.admin._connection(self.table)  # type: ignore[attr-defined]
-        assert isinstance(state, State)
         assert self._order().numbers.tolist() == state.stats().page_numbers.tolist()
         assert connection.pragma("page_count") == state._file[file_pages.LAST_PAGE]
         assert connection.pragma("freelist_count") == state._file[file_pages.FREE]
@@ -44,14 +43,9 @@ def assert_as_sqlite(
 
 @pytest.mark.parametrize(
     ("column", "payload", "stream"),
-    [
-        ("binary16", 0, "random"),
-        ("binary16", 100, "4 lagging by 0.5 %"),
-        ("bigint", 0, "random"),
-        ("integer", 100, "increasing"),
-        ("integer", 100, "random"),
-    ],
-)
+    [("binary16", 0, "random"), ("binary16", 100, "4 lagging by 0.5 %"), ("bigint", 0, "random"),
+     ("integer", 100, "increasing"), ("integer", 100, "random")],
+)  # fmt: skip
 def test_a_b_tree_with_a_past_is_that_of_the_model(server: Bench, column: str, payload: int, stream: str) -> None:
     assert_as_sqlite(server, column, payload, stream, 20_000)
 
@@ -76,6 +70,5 @@ def test_a_million_rows_with_an_index_are_those_of_the_model(
 def test_another_fill_factor_is_refused(server: Bench) -> None:
     table = server.table(ENGINE.column("binary16"))
     server.admin.create(table)
-    with pytest.raises(UsageError) as refused:
-        server.admin.rebuild(table, 90)  # type: ignore[attr-defined]
-    assert str(refused.value) == "SQLite has no fill factor: VACUUM fills pages to 100 %, so rebuild at 100, not 90."
+    said = raised(UsageError, server.admin.rebuild, table, 90)  # type: ignore[attr-defined]
+    assert said == "SQLite has no fill factor: VACUUM fills pages to 100 %, so rebuild at 100, not 90."

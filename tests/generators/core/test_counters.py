@@ -1,13 +1,13 @@
 """Counters in bulk, against the loops over keys that they replace."""
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import UNIX_EPOCH
 from keybench.generators.core.counters import NEVER, count_runs, require_room
+from tests.errors import raised
 
 QUANTA = st.lists(st.integers(0, 40), max_size=60)
 
@@ -39,9 +39,7 @@ def test_count_runs_with_overflows_into_later_quanta(quanta, seeds, cut) -> None
 def test_no_room_is_an_error_that_names_the_end() -> None:
     assert require_room("x", np.array([3, 4]), 4, UNIX_EPOCH).tolist() == [3, 4]
     assert require_room("x", np.empty(0, np.int64), 4, UNIX_EPOCH).tolist() == []
-    with pytest.raises(UsageError) as refused:
-        require_room("x", np.array([3, 4, 5]), 4, UNIX_EPOCH)
-    assert str(refused.value) == (
+    assert raised(UsageError, require_room, "x", np.array([3, 4, 5]), 4, UNIX_EPOCH) == (
         "x keys end with 1970-01-01T00:00:00.0000000Z, and those made faster than the clock ticks have passed it: "
         "set the clock inside that range."
     )

@@ -22,6 +22,7 @@ from keybench.generators.core.layout import layouts
 from keybench.generators.core.process import Process
 from keybench.generators.core.single import MonotonicClock, source
 from keybench.model.keys import Keys
+from tests.errors import raised
 
 ALL = {known.name: known for known in layouts().values()}
 TYPES = {"uuid": uuid.UUID, "int": int, "text": str, "bytes": bytes}
@@ -120,9 +121,7 @@ def test_keys_are_python_objects_of_the_layouts_kind(name) -> None:
 
 @pytest.mark.parametrize("name", NEED_A_NUMBER)
 def test_a_number_is_required_where_nothing_else_makes_keys_unique(name) -> None:
-    with pytest.raises(UsageError) as refused:
-        new(name)
-    assert str(refused.value) == (
+    assert raised(UsageError, new, name) == (
         f"{name} keys of two processes on one machine can be equal: give each process a number of its own, as in "
         f"new('{name}', worker=0)."
     )
@@ -133,16 +132,13 @@ def test_a_number_must_fit(name) -> None:
     most = ALL[name].description.worker_ids
     assert new(name, worker=most - 1) != new(name, worker=0)
     for worker in (-1, most):
-        with pytest.raises(UsageError) as refused:
-            new(name, worker=worker)
-        assert str(refused.value) == f"worker {worker} does not fit {name} keys: choose one from 0 to {most - 1}."
+        said = raised(UsageError, new, name, worker=worker)
+        assert said == f"worker {worker} does not fit {name} keys: choose one from 0 to {most - 1}."
 
 
 @pytest.mark.parametrize("name", those("plan"))
 def test_planned_keys_are_refused(name) -> None:
-    with pytest.raises(UsageError) as refused:
-        new(name)
-    assert str(refused.value) == (
+    assert raised(UsageError, new, name) == (
         f"{name} keys are made of row numbers or names from a plan, and a single key has none: let the "
         "database number the rows, or use a layout that needs no plan, such as uuid-v7."
     )
@@ -218,17 +214,9 @@ def test_sources_start_from_the_operating_systems_entropy() -> None:
 
 @pytest.mark.parametrize(
     ("name", "options", "near"),
-    [
-        ("rt-comb-sql", {}, 1),
-        ("rt-comb-legacy", {}, 4),
-        ("uuid-v7", {}, 1),
-        ("jhtodd-string", {}, 1),
-        ("uuid-v1", {}, 1),
-        ("ulid", {}, 1),
-        ("ksuid", {}, 1000),
-        ("snowflake", {"worker": 1}, 1),
-    ],
-)
+    [("rt-comb-sql", {}, 1), ("rt-comb-legacy", {}, 4), ("uuid-v7", {}, 1), ("jhtodd-string", {}, 1),
+     ("uuid-v1", {}, 1), ("ulid", {}, 1), ("ksuid", {}, 1000), ("snowflake", {"worker": 1}, 1)],
+)  # fmt: skip
 def test_the_time_of_a_new_key_is_now(name: str, options: dict[str, int], near: int) -> None:
     slack = timedelta(milliseconds=near)
     for pause in (0, 0.02):  # also after a pause, although random bits were drawn ahead
@@ -244,9 +232,8 @@ def test_the_time_of_a_guid_as_text() -> None:
     comb, legacy = "D01C25CC-63A7-47CC-B5BA-018E5F3BFF48", "E25AFE33-DB2D-4502-9BF0-919001862CC4"
     assert timestamp(comb, "rt-comb-sql") == datetime(2024, 3, 21, 4, 19, 11, 304_000, tzinfo=UTC)
     assert timestamp(uuid.UUID(legacy), "rt-comb-legacy") == datetime(2002, 1, 10, 23, 40, 35, tzinfo=UTC)
-    with pytest.raises(UsageError) as refused:
-        timestamp("nothing", "rt-comb-sql")
-    assert str(refused.value) == "'nothing' is no GUID: a GUID has 32 hexadecimal digits."
+    said = raised(UsageError, timestamp, "nothing", "rt-comb-sql")
+    assert said == "'nothing' is no GUID: a GUID has 32 hexadecimal digits."
 
 
 @pytest.mark.parametrize(
@@ -254,19 +241,14 @@ def test_the_time_of_a_guid_as_text() -> None:
     [
         ("uuid-v4", uuid.UUID(int=1 << 127), "uuid-v4 keys hold no time: name the layout that made the key."),
         ("bigint-identity", 5, "bigint-identity keys hold no time: name the layout that made the key."),
-        (
-            "snowflake",
-            1 << 64,
-            "18446744073709551616 has more than 64 bits, so it is no key of any layout: give the key as it was made.",
-        ),
+        ("snowflake", 1 << 64,
+         "18446744073709551616 has more than 64 bits, so it is no key of any layout: give the key as it was made."),
         ("uuid-v7", 7, "these are int keys, and GUIDs were expected: name the layout that made them."),
         ("cuid2", "é" * 24, "cuid2 keys hold no time: name the layout that made the key."),
     ],
-)
+)  # fmt: skip
 def test_a_key_without_a_time_is_refused(name: str, key: uuid.UUID | int | str, message: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        timestamp(key, name)
-    assert str(refused.value) == message
+    assert raised(UsageError, timestamp, key, name) == message
 
 
 def test_few_keys_need_no_numba_and_other_modules_no_single_keys() -> None:

@@ -11,6 +11,7 @@ from keybench.model.definition import Theme
 from keybench.model.metric import Metric, of_theme
 from keybench.model.sizes import bytes_of, digits, spelled
 from keybench.model.subject import CLUSTERED, KEY, MACHINE, MODEL, PARENT, Subject, SubjectKind
+from tests.errors import raised
 
 
 @pytest.mark.parametrize("metric", Metric)
@@ -86,9 +87,7 @@ def test_sizes_are_those_of_server_settings(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "much", "-1GB", "1e9", "0", "12XB", "GB"])
 def test_other_text_is_refused(text: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        bytes_of(text, "--ram")
-    assert str(refused.value) == f"--ram {text!r} is no size: write it as 512MB or 64GB."
+    assert raised(UsageError, bytes_of, text, "--ram") == f"--ram {text!r} is no size: write it as 512MB or 64GB."
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from keybench.results.bundle.reading import read_bundle
 from keybench.results.check import baseline
 from keybench.runners import config
 from keybench.scenarios.files import load_scenario
+from tests.errors import raised
 
 READERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "baseline": (
@@ -39,15 +40,11 @@ def test_what_is_no_regular_file_is_refused(reader: str, make, tmp_path: Path, m
     read, message = READERS[reader]
     monkeypatch.chdir(tmp_path)
     make(Path("x.toml"))
-    with pytest.raises(UsageError) as caught:
-        read(Path("x.toml"))
-    assert str(caught.value) == message
+    assert raised(UsageError, read, Path("x.toml")) == message
 
 
 def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        baseline.load(Path("a\0b"))
-    assert str(caught.value) == (
+    assert raised(UsageError, baseline.load, Path("a\0b")) == (
         "the baseline a\0b cannot be read (its name holds a NUL): give --baseline another file."
     )
     with pytest.raises(UsageError, match=r"cannot be written \(File name too long\): give --baseline another file\.$"):

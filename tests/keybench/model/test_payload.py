@@ -95,13 +95,9 @@ def test_lengths_are_the_same_in_every_process() -> None:
 
 @pytest.mark.parametrize(
     ("lengths", "mean"),
-    [
-        (PayloadLengths(0, 200), 100),
-        (PayloadLengths(0, 3, "zipfian"), 1),
-        (PayloadLengths(4, 7, "row-number"), 7),
-        (PayloadLengths(9, 9), 9),
-    ],
-)
+    [(PayloadLengths(0, 200), 100), (PayloadLengths(0, 3, "zipfian"), 1), (PayloadLengths(4, 7, "row-number"), 7),
+     (PayloadLengths(9, 9), 9)],
+)  # fmt: skip
 def test_mean_lengths(lengths: PayloadLengths, mean: int) -> None:
     assert lengths.mean == mean
 

@@ -14,10 +14,11 @@ from benchmarks import streams
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, Server
 from keybench.pagemodels.costs.plain_cache import NOTE, PlainCacheModel
 from keybench.pagemodels.half_split.build import SortedBuild
 from keybench.pagemodels.half_split.kernel import ALONE, Rule
+from tests.errors import raised
 
 LEAF, BRANCH = Rule(4, 4, ALONE, 2, 2), Rule(3, 3, 2, 2, 2)
 KINDS = ("leaf", "branch", "table")
@@ -96,15 +97,10 @@ def test_each_row_uses_the_pages_of_a_plain_tree(seed: int, ascends: bool, table
     ranks = np.arange(n) if ascends else np.random.default_rng(seed).permutation(n)
     build = SortedBuild(lambda _fill: 4, lambda _fill: 3, lambda _fill: LEAF)
     model = PlainCacheModel(
-        leaf=LEAF,
-        branch=BRANCH,
-        density=lambda _rows, _used, _pages: 0.0,
-        build=build,
-        table_rows=table_rows,
+        leaf=LEAF, branch=BRANCH, density=lambda _rows, _used, _pages: 0.0, build=build, table_rows=table_rows
     )
     part, restart = min(cut, n), n // 2
     cost = model.load_cost(Load(ranks, [part, n], 10, restart=restart), Server(cache_bytes=ROOM * 8192))
-    assert cost.written is not None
     counted = [
         [[int(getattr(pages, kind)[i]) for kind in KINDS] for pages in (cost.read, cost.written)] for i in range(2)
     ]
@@ -115,7 +111,6 @@ def cost_of(name: str, stream: str, key: str, cache_pages: int) -> LoadCost:
     on = engine(name)
     table = Table("t", on.default_column("uuid"), 100, "clustered" if key == "clustered" else "nonclustered")
     model = on.page_model(table)
-    assert isinstance(model, PredictsCost)
     load = Load(streams.STREAMS[stream](30_000), [15_000, 30_000], 1000)
     return model.load_cost(load, Server(cache_bytes=cache_pages * 8192))
 
@@ -130,7 +125,10 @@ def test_random_keys_read_what_ascending_ones_do_not(name: str) -> None:
     assert random.note == ascending.note == NOTE
 
 
-@pytest.mark.parametrize("name", ["mssql", "oracle"])
-def test_a_cache_of_few_pages_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="fewer than 100 pages"):
-        cost_of(name, "random", "clustered", 99)
+@pytest.mark.parametrize(
+    ("name", "pages"), [("postgresql", 99), ("mariadb", 199), ("sqlite", 51), ("mssql", 99), ("oracle", 99)]
+)
+def test_a_cache_of_few_pages_is_refused(name: str, pages: int) -> None:
+    """InnoDB has pages of 16 KiB, SQLite of 4 KiB and 136 bytes."""
+    said = raised(UsageError, cost_of, name, "random", "clustered", pages)
+    assert said == f"a cache of {pages * 8192:,} bytes has fewer than 100 pages: give it more memory."

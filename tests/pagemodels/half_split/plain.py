@@ -110,7 +110,6 @@ class Plain:
             self.insert(right.low, level + 1)
 
     def new_page(self, _level: int) -> int:
-        """The number of a page that a split makes."""
         return self.allocate()
 
     def delete(self, key: int) -> None:

@@ -13,9 +13,9 @@ from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
-from keybench.pagemodels.contract import IndexState, KeepsSizedState, KeepsState
+from keybench.pagemodels.contract import IndexState
 from keybench.pagemodels.half_split.kernel import COUNT
-from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel, SplitState
+from tests.errors import raised
 from tests.pagemodels.half_split.plain import Plain, PlainOracle, PlainSqlServer
 from tests.pagemodels.postgresql.reference import Reference
 
@@ -36,16 +36,12 @@ STEPS = st.lists(
 def fixed(on: Engine, column: str, plain: type[Plain], **parameters: float | str) -> tuple[IndexState, Plain]:
     """Rows so long that few keys make three levels."""
     model = on.page_model(Table("t", on.column(column).sized(900), 0, "nonclustered"), **parameters)
-    assert isinstance(model, SplitModel)
-    assert isinstance(model, KeepsState)
     return model.state(KEYS), plain(model)
 
 
 def sized(on: Engine, column: str, plain: type[Plain], random: np.random.Generator) -> tuple[IndexState, Plain]:
     """Rows with texts of 0 to 1,500 characters."""
     model = on.page_model(Table("t", on.column(column), 1500, lengths=PayloadLengths(0, 1500)))
-    assert isinstance(model, SizedSplitModel)
-    assert isinstance(model, KeepsSizedState)
     smallest = model.model.leaf.smallest
     sizes = random.integers(smallest, smallest + 1500, KEYS).astype(np.uint16)
     return model.sized_state(sizes), plain(model.model, sizes.tolist())
@@ -55,8 +51,6 @@ def nbtree() -> tuple[IndexState, Plain]:
     """Fifteen entries fill a page, so that few keys make three levels."""
     on = engine("postgresql")
     model = on.page_model(Table("t", on.column("text").sized(480), 0))
-    assert isinstance(model, SplitModel)
-    assert isinstance(model, KeepsState)
     return model.state(KEYS), Reference(model, 4 + 496)
 
 
@@ -80,7 +74,6 @@ def assert_same(state: IndexState, plain: Plain) -> None:
     else:
         assert stats.page_numbers.tolist() == numbers
         assert stats.branch_pages == sum(map(len, plain.levels[1:]))
-    assert isinstance(state, SplitState)
     for below, above in pairwise(state._levels):
         assert above.used(COUNT).sum() == len(below.used(COUNT))
     assert [stats.appends, stats.edge_splits, stats.interior_splits] == plain.splits
@@ -130,7 +123,6 @@ def test_any_history_has_the_pages_of_plain_python(what: str, steps: list[tuple[
 def test_empty_pages_are_used_again(on: Engine, column: str, pages: tuple[int, int, int]) -> None:
     """Foote 2008: after such a deletion Oracle needs no new block until the empty ones are used up."""
     model = on.page_model(Table("t", on.column(column), 0, "nonclustered"))
-    assert isinstance(model, KeepsState)
     state = model.state(20_000)
     state.insert(np.arange(10_000))
     full = state.stats().leaf_pages
@@ -142,20 +134,13 @@ def test_empty_pages_are_used_again(on: Engine, column: str, pages: tuple[int, i
     assert set(state.stats().page_numbers.tolist()) <= set(range(full + 1))
 
 
-@pytest.mark.parametrize(
-    ("on", "given", "pages"),
-    [
-        (MSSQL, {}, (15_625, 15_627)),
-        (ORACLE, {}, (2632, 3949)),
-    ],
-)
+@pytest.mark.parametrize(("on", "given", "pages"), [(MSSQL, {}, (15_625, 15_627)), (ORACLE, {}, (2632, 3949))])
 def test_a_few_keys_dated_ahead(on: Engine, given: dict[str, str], pages: tuple[int, int]) -> None:
     """docs/internals, of both engines, §6."""
     table = Table("t", on.default_column("uuid"), 100 if on is MSSQL else 0)
     rows, ahead = 1_000_000, np.arange(1_000_000 - 100, 1_000_000)
     for order, wanted in zip((np.arange(rows), np.insert(np.arange(rows - 100), rows // 2, ahead)), pages, strict=True):
         model = on.page_model(table, **given)
-        assert isinstance(model, KeepsState)
         state = model.state(rows)
         state.insert(order)
         assert state.stats().leaf_pages == wanted
@@ -172,11 +157,8 @@ def test_a_few_keys_dated_ahead(on: Engine, given: dict[str, str], pages: tuple[
 def test_impossible_fill_factors_are_refused_and_change_nothing(on: Engine, fill: int, message: str) -> None:
     column = on.default_column("uuid")
     model = on.page_model(Table("t", column, 0))
-    assert isinstance(model, KeepsState)
     state = model.state(100)
     state.insert(np.arange(50))
     for work in (lambda: state.rebuild(fill), lambda: state.build(np.arange(10), fill)):
-        with pytest.raises(UsageError) as refused:
-            work()
-        assert str(refused.value) == message
+        assert raised(UsageError, work) == message
     assert state.stats().rows == 50

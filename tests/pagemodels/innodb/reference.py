@@ -234,8 +234,6 @@ class Page:
 
 
 class Tree:
-    """One index."""
-
     def __init__(
         self, space: Space, leaf: int, branch: int, clustered: bool, number: int = 0, page_bytes: int = 16_384
     ) -> None:
@@ -362,7 +360,6 @@ class Tree:
             page.put(at - first, key, kid)
 
     def delete(self, page: Page, at: int) -> None:
-        """Deletes a node pointer."""
         if len(page.keys) < 2 and page is not self.root:
             self.discard(page)
             return

@@ -14,9 +14,10 @@ from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
-from keybench.pagemodels.contract import BeginsFromPages, KeepsState, Level, ServerPages, delete
+from keybench.pagemodels.contract import Level, ServerPages, delete
 from keybench.pagemodels.innodb.model import InnodbModel
 from keybench.pagemodels.innodb.state import ClusteredState
+from tests.errors import raised
 from tests.pagemodels.innodb.reference_past import Past
 
 Ranks = NDArray[np.int64]
@@ -89,7 +90,6 @@ def test_any_history_has_the_pages_of_the_reference(
     random = np.random.Generator(np.random.PCG64(seed))
     left = np.argsort(np.arange(KEYS) + disorder * random.random(KEYS), kind="stable")
     state, reference, present = model.state(KEYS), rules_of(model), np.empty(0, np.int64)
-    assert isinstance(state, ClusteredState)
     for what, amount in history:
         if what == "insert":
             new, left = left[: amount * 6], left[amount * 6 :]
@@ -111,10 +111,7 @@ def test_any_history_has_the_pages_of_the_reference(
 
 
 def model_of(column: str = "binary16", payload: int = 0, role: str = "clustered", lengths=None) -> InnodbModel:
-    model = ENGINE.page_model(Table("trial", ENGINE.column(column), payload, role, lengths=lengths))  # type: ignore[arg-type]
-    assert isinstance(model, InnodbModel)
-    assert isinstance(model, KeepsState)
-    return model
+    return ENGINE.page_model(Table("trial", ENGINE.column(column), payload, role, lengths=lengths))  # type: ignore[arg-type]
 
 
 def test_an_index_without_a_past_is_that_of_the_model_for_insertions() -> None:
@@ -145,7 +142,6 @@ def test_purge_follows_the_order_of_the_deletions() -> None:
     for rows in (1, 3000, 30_000):
         state = model_of().state(30_000)
         state.build(np.arange(30_000), 100)
-        assert isinstance(state, ClusteredState)
         delete(state, np.random.default_rng(3).permutation(30_000)[:25_000], rows)
         state.clean()
         shapes.append(state.stats().page_rows.tolist())
@@ -156,25 +152,16 @@ def test_what_cannot_be_done_is_refused() -> None:
     state = model_of().state(10)
     for ranks in ([10], [-1], [3, 3]):
         for do in (state.insert, state.delete, lambda ranks: state.build(ranks, 90)):
-            with pytest.raises(UsageError) as refused:
-                do(np.array(ranks))
-            assert str(refused.value) == RANKS
+            assert raised(UsageError, do, np.array(ranks)) == RANKS
     state.insert(np.array([1, 2]))
     for again in ([1], [4, 2]):
-        with pytest.raises(UsageError) as refused:
-            state.insert(np.array(again))
-        assert str(refused.value) == THERE
+        assert raised(UsageError, state.insert, np.array(again)) == THERE
     state.delete(np.array([1]))
-    with pytest.raises(UsageError) as refused:
-        state.insert(np.array([1]))
-    assert str(refused.value) == THERE
-    with pytest.raises(UsageError) as refused:
-        state.delete(np.array([1, 2]))
-    assert str(refused.value) == "2 keys cannot be deleted: not all of them are there."
+    assert raised(UsageError, state.insert, np.array([1])) == THERE
+    assert raised(UsageError, state.delete, np.array([1, 2])) == "2 keys cannot be deleted: not all of them are there."
     for fill in (9, 101):
-        with pytest.raises(UsageError) as refused:
-            state.rebuild(fill)
-        assert str(refused.value) == f"innodb_fill_factor is between 10 and 100, not {fill}: the default is 100."
+        said = raised(UsageError, state.rebuild, fill)
+        assert said == f"innodb_fill_factor is between 10 and 100, not {fill}: the default is 100."
     assert state.stats().rows == 2  # the deleted one is still there
     state.clean()
     assert state.stats().rows == 1
@@ -182,12 +169,9 @@ def test_what_cannot_be_done_is_refused() -> None:
 
 def test_pages_of_another_engine_are_refused() -> None:
     state = model_of().state(10)
-    assert isinstance(state, BeginsFromPages)
     none = np.empty(0, np.int64)
     pages = ServerPages((Level(np.array([3]), np.array([2])),), none, 4)
-    with pytest.raises(UsageError) as refused:
-        state.begin(np.array([1, 2]), pages)
-    assert str(refused.value) == (
+    assert raised(UsageError, state.begin, np.array([1, 2]), pages) == (
         "the page model of InnoDB goes on from InnoDB's own pages only: read them from its file."
     )
     with pytest.raises(UsageError, match=r"^the leaves of the index have 2 rows, not 1: "):
@@ -197,19 +181,13 @@ def test_pages_of_another_engine_are_refused() -> None:
 def test_tables_whose_past_is_not_known_are_refused() -> None:
     for engine in (ENGINE, MYSQL):
         model = engine.page_model(Table("trial", engine.column("binary16"), 0, "nonclustered"))
-        assert isinstance(model, KeepsState)
-        with pytest.raises(UsageError) as refused:
-            model.state(10)
-        assert str(refused.value) == (
+        assert raised(UsageError, model.state, 10) == (
             "the page model of InnoDB knows the past of a clustered index only: take a scenario whose table has "
             'key = "clustered", or measure it on a server.'
         )
-    with pytest.raises(UsageError) as refused:
-        model_of(payload=200, lengths=PayloadLengths(0, 200)).state(10)
-    assert str(refused.value) == (
+    assert raised(UsageError, model_of(payload=200, lengths=PayloadLengths(0, 200)).state, 10) == (
         "the page model of InnoDB knows no past of rows of different lengths: give one payload, or measure it on a "
         "server."
     )
-    with pytest.raises(UsageError) as refused:
-        model_of().state(1 << 31)
-    assert str(refused.value) == "the page model of InnoDB takes fewer than 2,147,483,648 rows, not 2,147,483,648."
+    said = raised(UsageError, model_of().state, 1 << 31)
+    assert said == "the page model of InnoDB takes fewer than 2,147,483,648 rows, not 2,147,483,648."

@@ -23,11 +23,8 @@ def modelled(
     on = Table("trial", column, payload, role) if isinstance(payload, int) else None
     if isinstance(payload, PayloadLengths):
         on = Table("trial", column, payload.most, role, lengths=payload)
-    assert on
     keys = streams.keys(streams.STREAMS[stream](rows), column)
-    stats = predict(engine.page_model(on), column, keys, (1, rows // 2), lengths=lengths)
-    assert isinstance(stats, InnodbStats)
-    return stats
+    return predict(engine.page_model(on), column, keys, (1, rows // 2), lengths=lengths)
 
 
 def assert_same(stats: InnodbStats, wanted: InnodbStats) -> None:

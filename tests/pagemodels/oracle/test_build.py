@@ -15,7 +15,6 @@ def empty(column: str, keys: int, **given: bool) -> IndexState:
     model = ENGINE.page_model(Table("t", ENGINE.column(column), 0, "nonclustered"), **given)
     values = Keys(np.arange(1, keys + 1), "int") if column == "number" else Keys(np.zeros((keys, 16), np.uint8), "uuid")
     make = empty_index(model, np.arange(keys), values)
-    assert make is not None
     return make()
 
 

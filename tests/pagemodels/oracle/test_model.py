@@ -14,6 +14,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import predict
 from keybench.pagemodels.oracle import records as entries
 from keybench.pagemodels.page_stats import PageStats
+from tests.errors import raised
 
 NUMBER = ENGINE.column("number")
 RAW = ENGINE.column("raw16")
@@ -123,26 +124,15 @@ def test_texts_of_one_length_split_as_such_texts_of_any_length(column: str) -> N
 @pytest.mark.parametrize(
     ("table", "parameters", "message"),
     [
-        (
-            Table("t", RAW, 4000),
-            {},
-            "rows of 4,024 bytes of an index-organised table overflow into another segment, which is not modelled: "
-            "use a smaller payload.",
-        ),
-        (
-            Table("t", NUMBER, 4000),
-            {},
-            "rows of 4,020 bytes of an index-organised table overflow into another segment, which is not modelled: "
-            "use a smaller payload.",
-        ),
-        (
-            Table("t", RAW, 0),
-            {"unique": False},
-            "the key of an index-organised table is unique: leave out unique, or make it nonclustered.",
-        ),
+        (Table("t", RAW, 4000), {},
+         "rows of 4,024 bytes of an index-organised table overflow into another segment, which is not modelled: "
+         "use a smaller payload."),
+        (Table("t", NUMBER, 4000), {},
+         "rows of 4,020 bytes of an index-organised table overflow into another segment, which is not modelled: "
+         "use a smaller payload."),
+        (Table("t", RAW, 0), {"unique": False},
+         "the key of an index-organised table is unique: leave out unique, or make it nonclustered."),
     ],
 )  # fmt: skip
 def test_impossible_tables_and_parameters_are_refused(table: Table, parameters: dict, message: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        ENGINE.page_model(table, **parameters)
-    assert str(refused.value) == message
+    assert raised(UsageError, ENGINE.page_model, table, **parameters) == message

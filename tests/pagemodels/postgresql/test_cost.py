@@ -7,7 +7,7 @@ import pytest
 from benchmarks import streams
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.model.table import Table
-from keybench.pagemodels.costs.contract import Load, LoadCost, Log, PredictsCost, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Server
 
 ROWS = 60_000
 ROOMY = Server(cache_bytes=256 << 20)
@@ -20,12 +20,10 @@ LEAVES_THEN, FULL = 153, 202 * 28 + 70
 
 def cost(server: Server, stream: str = "random", rows_per_tx: int = 1000, rows: int = ROWS) -> LoadCost:
     model = ENGINE.page_model(Table("t", ENGINE.default_column("uuid"), 100))
-    assert isinstance(model, PredictsCost)
     return model.load_cost(Load(streams.STREAMS[stream](rows), [rows // 2, rows], rows_per_tx), server)
 
 
 def log_of(one: LoadCost) -> Log:
-    assert one.log is not None
     return one.log
 
 
@@ -39,7 +37,6 @@ def test_the_log_of_rows_and_splits_is_what_servers_write() -> None:
 
 def test_each_leaf_is_logged_whole_at_its_first_change_after_a_checkpoint() -> None:
     often, never, unprotected = (log_of(cost(server)) for server in (OFTEN, ROOMY, replace(OFTEN, durable=False)))
-    assert often.images is not None
     assert often.images.tolist() == [0, pytest.approx(LEAVES_THEN, rel=0.05)]
     images = often.bytes - never.bytes
     assert images.tolist() == [0, pytest.approx(often.images[1] * FULL, rel=0.1)]
@@ -56,7 +53,6 @@ def test_a_checkpoint_writes_the_pages_that_changed() -> None:
 def written(server: Server, rows: int) -> list[int]:
     """Leaves, and pages of the heap."""
     pages = cost(server, rows=rows).written
-    assert pages is not None
     return [int(pages.leaf.sum()), int(pages.table.sum())]
 
 

@@ -8,6 +8,7 @@ from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.table import Table
 from keybench.pagemodels.contract import predict
+from tests.errors import raised
 
 
 def sized(name: str, width: int = 16) -> Column:
@@ -18,13 +19,9 @@ def sized(name: str, width: int = 16) -> Column:
 
 @pytest.mark.parametrize(
     ("name", "stream", "leaf", "density", "fragmentation"),
-    [
-        ("uuid", "increasing", 3832, 90.03, 0),
-        ("bigint", "increasing", 2733, 90.06, 0),
-        ("char36", "increasing", 7143, 89.99, 0),
-        ("uuid", "descending", 6850, 50.53, 99.97),
-    ],
-)
+    [("uuid", "increasing", 3832, 90.03, 0), ("bigint", "increasing", 2733, 90.06, 0),
+     ("char36", "increasing", 7143, 89.99, 0), ("uuid", "descending", 6850, 50.53, 99.97)],
+)  # fmt: skip
 def test_a_million_rows_have_the_pages_that_a_server_had(name, stream, leaf, density, fragmentation) -> None:
     """PostgreSQL 15.18, pgstatindex (docs/internals/postgresql.md §9)."""
     column = sized(name)
@@ -50,9 +47,8 @@ def test_a_fill_factor_of_the_index_fills_the_leaves_of_increasing_keys() -> Non
 def test_more_equal_keys_than_splits_to_choose_from_are_refused() -> None:
     model = ENGINE.page_model(Table("trial", sized("uuid"), 0, "fk", children=29), deduplicate_items="off")
     assert model.insert(streams.random(2000)).rows == 58_000
-    with pytest.raises(UsageError) as refused:
-        ENGINE.page_model(Table("trial", sized("uuid"), 0, "fk", children=30), deduplicate_items="off")
-    assert str(refused.value) == (
+    on = Table("trial", sized("uuid"), 0, "fk", children=30)
+    assert raised(UsageError, ENGINE.page_model, on, deduplicate_items="off") == (
         "PostgreSQL splits pages with 30 entries of a key by rules that its page model does not know: take at most 29 "
         "children."
     )
@@ -67,27 +63,16 @@ def test_the_index_on_the_moment_of_creation_has_no_model() -> None:
 @pytest.mark.parametrize(
     ("column", "given", "message"),
     [
-        (
-            ENGINE.column("bytea"),
-            {},
-            "the column bytea is as wide as its keys: give it their width with `sized` first.",
-        ),
-        (
-            ENGINE.column("text").sized(507),
-            {},
-            "PostgreSQL compresses keys of 507 bytes, each by its content, so their index cannot be modelled: "
-            "take keys of less than 507 bytes.",
-        ),
+        (ENGINE.column("bytea"), {},
+         "the column bytea is as wide as its keys: give it their width with `sized` first."),
+        (ENGINE.column("text").sized(507), {},
+         "PostgreSQL compresses keys of 507 bytes, each by its content, so their index cannot be modelled: "
+         "take keys of less than 507 bytes."),
         (sized("uuid"), {"fillfactor": 5}, "an index's fillfactor is between 10 and 100, not 5: the default is 90."),
-        (
-            sized("uuid"),
-            {"fill_factor": 90},
-            "unknown parameter of the page model 'fill_factor'. Did you mean fillfactor or heap_fillfactor? Known: "
-            "deduplicate_items, fillfactor, heap_fillfactor.",
-        ),
+        (sized("uuid"), {"fill_factor": 90},
+         "unknown parameter of the page model 'fill_factor'. Did you mean fillfactor or heap_fillfactor? Known: "
+         "deduplicate_items, fillfactor, heap_fillfactor."),
     ],
-)
+)  # fmt: skip
 def test_tables_that_cannot_be_modelled_are_refused(column: Column, given: dict[str, int], message: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        ENGINE.page_model(Table("trial", column, 0), **given)
-    assert str(refused.value) == message
+    assert raised(UsageError, ENGINE.page_model, Table("trial", column, 0), **given) == message

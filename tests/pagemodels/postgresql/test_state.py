@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsState, Level, ServerPages
+from keybench.pagemodels.contract import IndexState, Level, ServerPages
 from keybench.pagemodels.half_split.model import SplitModel
+from tests.errors import raised
 from tests.pagemodels.postgresql.reference import Reference
 
 WIDE = ENGINE.column("text").sized(480)
@@ -22,10 +23,7 @@ FILL = "an index's fillfactor is between 10 and 100"
 
 def model_of(name: str = "uuid") -> SplitModel:
     column = WIDE if name == "wide" else ENGINE.column(name)
-    model = ENGINE.page_model(Table("trial", column, 0))
-    assert isinstance(model, SplitModel)
-    assert isinstance(model, KeepsState)
-    return model
+    return ENGINE.page_model(Table("trial", column, 0))
 
 
 def assert_same(state: IndexState, reference: Reference) -> None:
@@ -65,7 +63,6 @@ def test_a_state_goes_on_from_pages(filled: int, share: int, ascend: bool, seed:
     reference.free, reference.freed = sorted(reference.free + reference.freed), []
     reference.splits = [0, 0, 0]
     pages, borders = pages_of(reference)
-    assert isinstance(state, BeginsFromPages)
     state.begin(np.setdiff1d(old, gone), pages, borders)
     assert_same(state, reference)
     state.insert(new)
@@ -76,19 +73,14 @@ def test_a_state_goes_on_from_pages(filled: int, share: int, ascend: bool, seed:
 
 def test_pages_that_do_not_fit_are_refused() -> None:
     state = model_of().state(10)
-    assert isinstance(state, BeginsFromPages)
     two, root = Level(np.array([1, 2]), np.array([3, 2])), Level(np.array([3]), np.array([2]))
     pages = ServerPages((two, root), np.empty(0, np.int64), 4)
     with pytest.raises(UsageError, match=r"^the leaves of the index have 5 rows, not 4: let the server clean up what "):
         state.begin(np.arange(4), pages)
-    with pytest.raises(UsageError) as refused:
-        state.begin(np.arange(5), pages, np.array([0]))
-    assert str(refused.value) == (
+    assert raised(UsageError, state.begin, np.arange(5), pages, np.array([0])) == (
         "no row can come to some leaves of the index: let the server clean up, and read it again."
     )
-    with pytest.raises(UsageError) as refused:
-        state.begin(np.array([3, 3]), pages)
-    assert str(refused.value) == RANKS
+    assert raised(UsageError, state.begin, np.array([3, 3]), pages) == RANKS
     assert state.stats().rows == 0
 
 
@@ -126,7 +118,5 @@ def test_a_build_leaves_the_entries_that_nbtsort_leaves(fill: int, kept: int) ->
 def test_what_cannot_be_done_is_refused_and_changes_nothing(work, message: str) -> None:
     state = model_of().state(10)
     state.insert(np.arange(5))
-    with pytest.raises(UsageError) as refused:
-        work(state)
-    assert str(refused.value) == message
+    assert raised(UsageError, work, state) == message
     assert state.stats().rows == 5

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import KeepsState
-from keybench.pagemodels.postgresql.posting_lists import PostingLists
 from keybench.pagemodels.postgresql.split_point import qsort_order
 from keybench.pagemodels.postgresql.state import NbtreeState
+from tests.errors import raised
 
 KEYS = 3000
 SPACE = 8152
@@ -83,9 +82,7 @@ class Items:
 def index(column: str) -> tuple[NbtreeState, Items]:
     on = ENGINE.column(column)
     model = ENGINE.page_model(Table("t", on.sized(16) if not on.width else on, 0, status=True))
-    assert isinstance(model, KeepsState)
     state = model.state(KEYS)
-    assert isinstance(state, NbtreeState)
     return state, Items(SIZES[column])
 
 
@@ -157,12 +154,7 @@ def test_a_full_page_also_drops_entries_of_dead_rows_beside_the_new_row() -> Non
 
 
 @settings(max_examples=6, deadline=None)
-@given(
-    st.sampled_from(list(SIZES)),
-    st.integers(2, 60),
-    st.sampled_from([0, 1, 50]),
-    st.integers(0, 2**32),
-)
+@given(st.sampled_from(list(SIZES)), st.integers(2, 60), st.sampled_from([0, 1, 50]), st.integers(0, 2**32))
 def test_an_index_of_a_foreign_key_has_the_items_of_plain_python(
     column: str, children: int, apart: int, seed: int
 ) -> None:
@@ -171,7 +163,6 @@ def test_an_index_of_a_foreign_key_has_the_items_of_plain_python(
     parents = np.repeat(np.arange(keys), children)
     parents = parents[np.argsort(np.arange(len(parents)) + draw.integers(0, 1 + apart, len(parents)), kind="stable")]
     model = ENGINE.page_model(Table("t", ENGINE.column(column), 0, "fk", children=children))
-    assert isinstance(model, PostingLists)
     stats, plain = model.interleaved(parents).insert(ranks, [keys // 2, keys]), Items(SIZES[column])
     for row, key in enumerate(ranks[parents].tolist()):
         plain.add(key, update=True)
@@ -205,9 +196,7 @@ def test_what_postgresql_would_delete_is_refused() -> None:
         (lambda: state.update(np.array([100]), 1), "1 keys cannot be updated: not all of them are there."),
         (lambda: state.update(np.array([1, 1]), 2), f"ranks of keys must be 0 to {KEYS - 1:,}, each at most once."),
     ):
-        with pytest.raises(UsageError) as refused:
-            work()
-        assert str(refused.value) == message
+        assert raised(UsageError, work) == message
     state.delete(np.arange(3))
     with pytest.raises(UsageError, match=f"^{DEAD[:60]}"):
         state.update(np.arange(5, 9), 9)
@@ -218,9 +207,7 @@ def test_what_postgresql_would_delete_is_refused() -> None:
         (lambda: state.delete(np.arange(5, 9)), OLD),
         (lambda: state.read(np.arange(5, 9), by_key=True), OLD),
     ):
-        with pytest.raises(UsageError) as refused:
-            work()
-        assert str(refused.value) == message
+        assert raised(UsageError, work) == message
     state.rebuild(90)
     state.read(np.arange(5, 9), by_key=True)
     assert state.stats().rows == 97

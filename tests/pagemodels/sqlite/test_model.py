@@ -25,6 +25,7 @@ from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.file_pages import new_file
 from keybench.pagemodels.sqlite.load import load
 from keybench.pagemodels.sqlite.state import chain
+from tests.errors import raised
 from tests.pagemodels.sqlite.reference import File, Tree
 from tests.parameters import first
 
@@ -250,15 +251,10 @@ def test_appended_rows_of_a_rowid_table_fill_its_leaves() -> None:
 
 @pytest.mark.parametrize(
     ("column", "payload", "order", "pages", "leaves", "density"),
-    [
-        ("binary16", 0, 1, 5890, 5848, 87.33),
-        ("char36", 0, 1, 11_509, 11_364, 87.25),
-        ("binary16", 100, 1, 34_525, 33_333, 87.26),
-        ("binary16", 0, -1, 10_325, 10_202, 49.84),
-        ("char36", 0, -1, 20_438, 19_998, 49.15),
-        ("binary16", 100, -1, 62_490, 58_821, 48.14),
-    ],
-)
+    [("binary16", 0, 1, 5890, 5848, 87.33), ("char36", 0, 1, 11_509, 11_364, 87.25),
+     ("binary16", 100, 1, 34_525, 33_333, 87.26), ("binary16", 0, -1, 10_325, 10_202, 49.84),
+     ("char36", 0, -1, 20_438, 19_998, 49.15), ("binary16", 100, -1, 62_490, 58_821, 48.14)],
+)  # fmt: skip
 def test_a_million_keys_in_order(column, payload, order, pages, leaves, density) -> None:
     """As SQLite 3.40.1 had them (docs/internals/sqlite.md §6)."""
     on = Table("trial", ENGINE.column(column), payload)
@@ -284,13 +280,8 @@ def test_checkpoints_equal_a_load_that_ends_there(given: tuple[str, int, KeyRole
 
 def test_tables_that_cannot_be_modelled_are_refused() -> None:
     on = Table("trial", ENGINE.column("binary16"), 0)
-    with pytest.raises(
-        UsageError, match=r"^SQLite has no pages of 1000 bytes: take a power of two from 512 to 65536\.$"
-    ):
-        ENGINE.page_model(on, page_bytes=1000)
+    said = raised(UsageError, ENGINE.page_model, on, page_bytes=1000)
+    assert said == "SQLite has no pages of 1000 bytes: take a power of two from 512 to 65536."
     varying = Table("trial", on.column, 9, lengths=PayloadLengths(1, 9))
-    with pytest.raises(
-        UsageError,
-        match=r"^the payloads of this table vary: give the page model the length of each with `with_payloads`\.$",
-    ):
-        modelled(varying, streams.keys(np.arange(3), on.column))
+    said = raised(UsageError, modelled, varying, streams.keys(np.arange(3), on.column))
+    assert said == "the payloads of this table vary: give the page model the length of each with `with_payloads`."

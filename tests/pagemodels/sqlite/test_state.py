@@ -12,11 +12,12 @@ from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsSizedState, KeepsState, Level, ServerPages
+from keybench.pagemodels.contract import IndexState, KeepsSizedState, Level, ServerPages
 from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.state import IndexedState, State, TreeState
+from tests.errors import raised
 from tests.pagemodels.sqlite.reference import File, Page, Tree
 
 Ranks = NDArray[np.int64]
@@ -36,7 +37,6 @@ def state_of(column: str, payload: int = 0, keys: int = 10, page_bytes: int = 40
     if isinstance(model, KeepsSizedState):
         kind = cells.varint_bytes if column == "integer" else cells.integer_bytes
         return model.sized_state(kind(np.arange(keys) * 100))
-    assert isinstance(model, KeepsState)
     return model.state(keys)
 
 
@@ -264,32 +264,21 @@ ROOT = Level(np.array([4]), np.array([2]))
 @pytest.mark.parametrize(
     ("levels", "rows", "message"),
     [
-        (
-            (TWO_LEAVES, ROOT),
-            142,
-            "the leaves of the index have 140 rows, not 141: let the server clean up what was deleted, and read it "
-            "again.",
-        ),
-        (
-            (TWO_LEAVES, Level(np.array([4]), np.array([3]))),
-            141,
-            "the pages of the index form no tree: read it again while nobody changes it.",
-        ),
+        ((TWO_LEAVES, ROOT), 142,
+         "the leaves of the index have 140 rows, not 141: let the server clean up what was deleted, and read it "
+         "again."),
+        ((TWO_LEAVES, Level(np.array([4]), np.array([3]))), 141,
+         "the pages of the index form no tree: read it again while nobody changes it."),
         ((TWO_LEAVES,), 141, "the pages of the index form no tree: read it again while nobody changes it."),
-        (
-            (Level(np.array([2, 3, 5]), np.array([70, 1, 68])), Level(np.array([4]), np.array([3]))),
-            141,
-            "leaves of this b-tree have fewer rows than SQLite leaves there: VACUUM it first.",
-        ),
+        ((Level(np.array([2, 3, 5]), np.array([70, 1, 68])), Level(np.array([4]), np.array([3]))),
+         141,
+         "leaves of this b-tree have fewer rows than SQLite leaves there: VACUUM it first."),
     ],
-)
+)  # fmt: skip
 def test_pages_that_do_not_fit_are_refused(levels: tuple[Level, ...], rows: int, message: str) -> None:
     state = state_of("binary16", keys=200)
     state.insert(np.arange(5))
-    assert isinstance(state, BeginsFromPages)
-    with pytest.raises(UsageError) as refused:
-        state.begin(np.arange(rows), ServerPages(levels, np.empty(0, np.int64), 5))
-    assert str(refused.value) == message
+    assert raised(UsageError, state.begin, np.arange(rows), ServerPages(levels, np.empty(0, np.int64), 5)) == message
     assert state.stats().rows == 5
 
 
@@ -311,38 +300,24 @@ RANKS = "ranks of keys must be 0 to 9, each at most once."
 def test_what_cannot_be_done_is_refused_and_changes_nothing(work: Callable[[IndexState], None], message: str) -> None:
     state = state_of("binary16")
     state.insert(np.arange(5))
-    with pytest.raises(UsageError) as refused:
-        work(state)
-    assert str(refused.value) == message
+    assert raised(UsageError, work, state) == message
     assert state.stats().rows == 5
 
 
 @pytest.mark.parametrize(
     ("payload", "key", "message"),
     [
-        (
-            0,
-            "by-date",
-            'the page model of SQLite knows no index with a past where key = "by-date": measure it on a server.',
-        ),
-        (
-            5000,
-            "clustered",
-            "the page model of SQLite knows no past of rows with overflow pages, as a payload of 5,000 characters "
-            "makes them: give a shorter one.",
-        ),
-        (
-            PayloadLengths(1, 9),
-            "clustered",
-            "the page model of SQLite knows no past of rows of different lengths: give one payload.",
-        ),
+        (0, "by-date",
+         'the page model of SQLite knows no index with a past where key = "by-date": measure it on a server.'),
+        (5000, "clustered",
+         "the page model of SQLite knows no past of rows with overflow pages, as a payload of 5,000 characters "
+         "makes them: give a shorter one."),
+        (PayloadLengths(1, 9), "clustered",
+         "the page model of SQLite knows no past of rows of different lengths: give one payload."),
     ],
-)
+)  # fmt: skip
 def test_tables_without_a_past_are_refused(payload: int | PayloadLengths, key: KeyRole, message: str) -> None:
     lengths = payload if isinstance(payload, PayloadLengths) else None
     most = payload.most if isinstance(payload, PayloadLengths) else payload
     model = ENGINE.page_model(Table("trial", ENGINE.column("binary16"), most, key, lengths=lengths))
-    assert isinstance(model, KeepsState)
-    with pytest.raises(UsageError) as refused:
-        model.state(10)
-    assert str(refused.value) == message
+    assert raised(UsageError, model.state, 10) == message

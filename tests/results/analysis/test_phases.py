@@ -10,7 +10,6 @@ Values = dict[tuple[Metric, Subject], float]
 
 
 def arm(values: Values) -> Arm:
-    """An arm of one block with these values."""
     made = Arm("postgresql", "embedded", "uuid", "uuid-v4", 0, ())
     readings: dict[Subject, dict[Metric, dict[int, Reading]]] = {}
     for (metric, subject), value in values.items():

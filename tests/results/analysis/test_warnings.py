@@ -89,18 +89,14 @@ def test_drift_over_each_block() -> None:
     ("machine", "text"),
     [
         ({"others_cpu": 0.8}, "Other programs kept 0.8 processors busy when trials began: stop them and run again."),
-        (
-            {"disk_wait": 45.0},
-            "Something waited for a disk for 45\u00a0% of the time when trials began: stop what writes to it, or set "
-            "KEYBENCH_TMP to a folder on another disk.",
-        ),
-        (
-            {"stolen_cpu": 7.0},
-            "The hypervisor gave 7\u00a0% of the processors' time to other virtual machines: run again at a quieter "
-            "hour, or on a machine of your own.",
-        ),
+        ({"disk_wait": 45.0},
+         "Something waited for a disk for 45\u00a0% of the time when trials began: stop what writes to it, or set "
+         "KEYBENCH_TMP to a folder on another disk."),
+        ({"stolen_cpu": 7.0},
+         "The hypervisor gave 7\u00a0% of the processors' time to other virtual machines: run again at a quieter "
+         "hour, or on a machine of your own."),
     ],
-)
+)  # fmt: skip
 def test_a_machine_that_others_use(machine: dict[str, float], text: str) -> None:
     assert said(made(**machine)) == [text]
     assert said(made(**machine)[:7], a_run(blocks=2))[1:] == []  # too few looks to say so

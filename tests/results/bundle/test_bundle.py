@@ -27,6 +27,7 @@ from keybench.results.bundle.writing import COLUMNS, FILES, MANIFEST, write_bund
 from keybench.results.export import app
 from keybench.results.store.blobs import positions
 from keybench.results.store.records import Environment
+from tests.errors import raised
 from tests.parameters import first
 
 FEW = ("bigint-identity", "uuid-v4")
@@ -190,34 +191,22 @@ def edited(name: str, before: str, after: str) -> Change:
 
 
 REFUSED: list[tuple[str, Change, bool, str]] = [
-    (
-        "sum", edited("values.csv", "uuid-v4", "uuid-v7"), False,
-        "the sum of values.csv does not fit, so it was changed or damaged after it was written; ask for it again.",
-    ),
-    (
-        "newer", edited(MANIFEST, '"schema": 1', '"schema": 2'), True,
-        f"it has schema 2, and keybench {keybench.__version__} knows 1; update keybench.",
-    ),
+    ("sum", edited("values.csv", "uuid-v4", "uuid-v7"), False,
+     "the sum of values.csv does not fit, so it was changed or damaged after it was written; ask for it again."),
+    ("newer", edited(MANIFEST, '"schema": 1', '"schema": 2'), True,
+     f"it has schema 2, and keybench {keybench.__version__} knows 1; update keybench."),
     ("schema", edited(MANIFEST, '"schema": 1', '"schema": "x"'), True, "its schema is 'x' and not 1; ask"),
-    (
-        "list", edited(MANIFEST, '"run.json"', '"other.json"'), True,
-        f"{MANIFEST} does not list {', '.join(FILES)}; ask for it again.",
-    ),
-    (
-        "manifest", lambda files: files.pop(MANIFEST), True,
-        f"it has no {MANIFEST}; name a file of `keybench export --bundle`.",
-    ),
-    (
-        "more", lambda files: files.update({"evil.sh": b"x"}), True,
-        f"it does not hold {MANIFEST}, {', '.join(FILES)}, each once and nothing else; ask for it again.",
-    ),
+    ("list", edited(MANIFEST, '"run.json"', '"other.json"'), True,
+     f"{MANIFEST} does not list {', '.join(FILES)}; ask for it again."),
+    ("manifest", lambda files: files.pop(MANIFEST), True,
+     f"it has no {MANIFEST}; name a file of `keybench export --bundle`."),
+    ("more", lambda files: files.update({"evil.sh": b"x"}), True,
+     f"it does not hold {MANIFEST}, {', '.join(FILES)}, each once and nothing else; ask for it again."),
     ("json", edited("run.json", "{", "["), True, "run.json is not JSON"),
     ("field", edited("run.json", '"seed"', '"seeds"'), True, "run.json does not fit the schema at 'seed';"),
     ("type", edited("run.json", '"blocks": 1', '"blocks": "1"'), True, "run.json does not fit the schema at 'blocks';"),
-    (
-        "definition", edited("run.json", '"postgresql": "PostgreSQL"', '"postgresql": 1'), True,
-        "run.json does not fit the schema at 'definition'; ask",
-    ),
+    ("definition", edited("run.json", '"postgresql": "PostgreSQL"', '"postgresql": 1'), True,
+     "run.json does not fit the schema at 'definition'; ask"),
     ("columns", edited("values.csv", "run,block", "run,blocks"), True, "values.csv does not have the columns of its"),
     ("csv", edited("values.csv", ",ok,", ",o\rk,"), True, "values.csv is not CSV (new-line character seen in unquoted"),
     ("run", edited("values.csv", "\n5ca1ab1e00", "\nfeed"), True, "line 2: the run 'feed' is not 5ca1ab1e00;"),
@@ -226,26 +215,16 @@ REFUSED: list[tuple[str, Change, bool, str]] = [
     ("origin", edited("values.csv", ",measured,", ",guessed,"), True, "line 2: the origin is 'guessed'; ask"),
     ("status", edited("values.csv", ",ok,", ",fine,"), True, "values.csv, line 2: the status is 'fine'; ask for it"),
     ("blank", edited("values.csv", ",uuid-v4,", ", ,"), True, "a trial has no layout; ask for it again."),
-    (
-        "newline", edited("values.csv", ",uuid-v4,", ',"\n",'), True,
-        "values.csv is not CSV (unexpected end of data); ask for it again.",
-    ),
-    (
-        "control", edited("values.csv", ",uuid-v4,", ",uuid\x1b[31m,"), True,
-        r"'uuid\x1b[31m' has characters that cannot be printed; ask for it again.",
-    ),
-    (
-        "direction", edited("run.json", '"two-million"', '"\u202enoillim"'), True,
-        "run.json has characters that cannot be printed; ask for it again.",
-    ),
-    (
-        "escape", edited("run.json", '"two-million"', r'"\\\u001b[31m"'), True,
-        "run.json has characters that cannot be printed; ask for it again.",
-    ),
-    (
-        "line", edited("values.csv", ",uuid-v4,", f",{'v' * 10_000},"), True,
-        "the line has more than 10,000 bytes; ask for it again.",
-    ),
+    ("newline", edited("values.csv", ",uuid-v4,", ',"\n",'), True,
+     "values.csv is not CSV (unexpected end of data); ask for it again."),
+    ("control", edited("values.csv", ",uuid-v4,", ",uuid\x1b[31m,"), True,
+     r"'uuid\x1b[31m' has characters that cannot be printed; ask for it again."),
+    ("direction", edited("run.json", '"two-million"', '"\u202enoillim"'), True,
+     "run.json has characters that cannot be printed; ask for it again."),
+    ("escape", edited("run.json", '"two-million"', r'"\\\u001b[31m"'), True,
+     "run.json has characters that cannot be printed; ask for it again."),
+    ("line", edited("values.csv", ",uuid-v4,", f",{'v' * 10_000},"), True,
+     "the line has more than 10,000 bytes; ask for it again."),
     ("cells", edited("values.csv", ",1000,rows,", ",1000,rows,2026,"), True, "values.csv, line 2: "),
 ]  # fmt: skip
 
@@ -268,10 +247,9 @@ def good(fake_run, tmp_path) -> Path:
 )
 def test_a_bundle_that_does_not_fit_is_refused(good, change, sums, message) -> None:
     path = rewritten(good, change, sums=sums)
-    with pytest.raises(UsageError) as caught:
-        read_bundle(path)
-    assert str(caught.value).startswith(f"{path} is refused: ")
-    assert message in str(caught.value)
+    said = raised(UsageError, read_bundle, path)
+    assert said.startswith(f"{path} is refused: ")
+    assert message in said
 
 
 def _packed(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -385,9 +363,7 @@ def test_no_bundle_takes_more_than_200_mb_of_memory(good, kind) -> None:
 def test_a_bundle_with_restricted_times_is_refused(fake_run, tmp_path, before, after) -> None:
     store = fake_run(layouts=FEW, databases=("sqlite",), change=lambda trial: replace(trial, database="mssql"))
     path = rewritten(write_bundle(store, "latest", tmp_path / "run.zip"), edited("values.csv", before, after))
-    with pytest.raises(UsageError) as caught:
-        read_bundle(path)
-    assert str(caught.value) == (
+    assert raised(UsageError, read_bundle, path) == (
         f"{path} is refused: values.csv, line 2: absolute times of SQL Server, whose licence restricts publishing "
         "them; ask for it again."
     )
@@ -400,12 +376,8 @@ def test_other_files_are_refused(tmp_path, content) -> None:
     with pytest.raises(UsageError, match=r"name a file of `keybench export --bundle`\.$"):
         read_bundle(path)
     path.unlink()
-    with pytest.raises(UsageError) as caught:
-        read_bundle(path)
-    assert (
-        str(caught.value)
-        == f"{path} cannot be read (No such file or directory): name a file of `keybench export --bundle`."
-    )
+    said = raised(UsageError, read_bundle, path)
+    assert said == f"{path} cannot be read (No such file or directory): name a file of `keybench export --bundle`."
 
 
 def test_the_command_writes_the_file(fake_run, tmp_path, monkeypatch, capsys) -> None:
@@ -452,10 +424,8 @@ def test_texts_are_included_only_where_somebody_agrees(with_texts, monkeypatch, 
     if terminal and answer == "y":
         get_command(app)(with_texts, standalone_mode=False)
     else:
-        with pytest.raises(UsageError) as caught:
-            get_command(app)(with_texts, standalone_mode=False)
         message = "nothing was written: leave out --with-texts, or give --yes if none of the texts is private."
-        assert str(caught.value) == message
+        assert raised(UsageError, get_command(app), with_texts, standalone_mode=False) == message
     assert Path("run.zip").exists() == (terminal and answer == "y")
     assert capsys.readouterr().err.startswith(SHOWN)
 
@@ -471,13 +441,10 @@ ONE_FORM = "a bundle has one form: leave out --format, --json and --series."
     ],
 )
 def test_options_that_do_not_go_together(options: list[str], message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        get_command(app)(["latest", *options], standalone_mode=False)
-    assert str(caught.value) == message
+    assert raised(UsageError, get_command(app), ["latest", *options], standalone_mode=False) == message
 
 
 def test_a_run_without_trials_is_not_bundled(fake_run, tmp_path) -> None:
     store = fake_run(layouts=FEW, blocks=1, change=lambda trial: None)
-    with pytest.raises(UsageError) as caught:
-        write_bundle(store, "latest", tmp_path / "run.zip")
-    assert str(caught.value) == ("run 5ca1ab1e00 holds no trials, so there is nothing to send: name another run.")
+    said = raised(UsageError, write_bundle, store, "latest", tmp_path / "run.zip")
+    assert said == "run 5ca1ab1e00 holds no trials, so there is nothing to send: name another run."

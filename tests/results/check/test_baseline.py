@@ -11,6 +11,7 @@ from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, Subject
 from keybench.results.check.baseline import Baseline, CountArm, CountGroup, TimeArm, TimeGroup, load, merged, save, text
+from tests.errors import raised
 
 OF = {"database": "postgresql", "server": "model", "rows": 50_000}
 
@@ -126,53 +127,35 @@ ANOTHER = "take it from version control again, or give --baseline another file."
         ("[]", "base.json is not a keybench baseline: give --baseline another file."),
         ('{"format": "1"}', "base.json is not a keybench baseline: give --baseline another file."),
         ('{"limits": {}}', "base.json is not a keybench baseline: give --baseline another file."),
-        (
-            '{"format": 2, "of another": "shape"}',
-            "the baseline base.json has format 2, keybench 0.1.0 knows formats up to 1: update keybench, or give "
-            "--baseline another file.",
-        ),
-        (
-            '{"format": 1,\n<<<<<<< HEAD\n',
-            "the baseline base.json is damaged (Expecting property name enclosed in double quotes in line 2); it was "
-            f"left as it is: {ANOTHER}",
-        ),
-        (
-            '{"format": 1, "counts": [{"of": {}, "arms": []}]}',
-            f"the baseline base.json is damaged (counts.0.under: Field required); it was left as it is: {ANOTHER}",
-        ),
-        (
-            '{"format": 1, "limits": {"of_tomorrow": 3}}',
-            "the baseline base.json holds the metric 'of_tomorrow', which keybench 0.1.0 does not know: update "
-            "keybench, or give --baseline another file.",
-        ),
-        (
-            "[" * 100_000,
-            "the baseline base.json is damaged (its values are nested too deeply); it was left as it is: " + ANOTHER,
-        ),
-        (
-            '{"format": 1, "counts": {"of": 3}}',
-            "the baseline base.json is damaged (counts: Input should be a valid list); it was left as it is: "
-            f"{ANOTHER}",
-        ),
-        (
-            '{"format": 1, "counts": [' + "9" * 5000 + "]}",
-            "the baseline base.json is damaged (Exceeds the limit (4300 digits) for integer string conversion: value "
-            "has 5000 digits; use sys.set_int_max_str_digits() to increase the limit); it was left as it is: "
-            f"{ANOTHER}",
-        ),
-        (
-            '{"format": 1, "runs": []}',
-            "the baseline base.json is damaged (runs: Extra inputs are not permitted); it was left as it is: "
-            f"{ANOTHER}",
-        ),
+        ('{"format": 2, "of another": "shape"}',
+         "the baseline base.json has format 2, keybench 0.1.0 knows formats up to 1: update keybench, or give "
+         "--baseline another file."),
+        ('{"format": 1,\n<<<<<<< HEAD\n',
+         "the baseline base.json is damaged (Expecting property name enclosed in double quotes in line 2); it was "
+         f"left as it is: {ANOTHER}"),
+        ('{"format": 1, "counts": [{"of": {}, "arms": []}]}',
+         f"the baseline base.json is damaged (counts.0.under: Field required); it was left as it is: {ANOTHER}"),
+        ('{"format": 1, "limits": {"of_tomorrow": 3}}',
+         "the baseline base.json holds the metric 'of_tomorrow', which keybench 0.1.0 does not know: update "
+         "keybench, or give --baseline another file."),
+        ("[" * 100_000,
+         "the baseline base.json is damaged (its values are nested too deeply); it was left as it is: " + ANOTHER),
+        ('{"format": 1, "counts": {"of": 3}}',
+         "the baseline base.json is damaged (counts: Input should be a valid list); it was left as it is: "
+         f"{ANOTHER}"),
+        ('{"format": 1, "counts": [' + "9" * 5000 + "]}",
+         "the baseline base.json is damaged (Exceeds the limit (4300 digits) for integer string conversion: value "
+         "has 5000 digits; use sys.set_int_max_str_digits() to increase the limit); it was left as it is: "
+         f"{ANOTHER}"),
+        ('{"format": 1, "runs": []}',
+         "the baseline base.json is damaged (runs: Extra inputs are not permitted); it was left as it is: "
+         f"{ANOTHER}"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_baseline(content: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("base.json").write_text(content, encoding="utf-8")
-    with pytest.raises(UsageError) as raised:
-        load(Path("base.json"))
-    assert str(raised.value) == message
+    assert raised(UsageError, load, Path("base.json")) == message
     assert Path("base.json").read_text(encoding="utf-8") == content
 
 
@@ -188,19 +171,12 @@ def test_values_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_or_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError) as missing:
-        load(Path("base.json"))
-    assert str(missing.value) == (
+    assert raised(UsageError, load, Path("base.json")) == (
         "no baseline base.json: create it from this run with --update-baseline, or give --baseline another file."
     )
-    with pytest.raises(UsageError) as folder:
-        load(tmp_path)
-    assert (
-        str(folder.value) == f"the baseline {tmp_path} cannot be read (Is a directory): give --baseline another file."
-    )
-    with pytest.raises(UsageError) as nowhere:
-        save(Path("nowhere/base.json"), one(arm()))
-    assert str(nowhere.value) == (
+    folder = f"the baseline {tmp_path} cannot be read (Is a directory): give --baseline another file."
+    assert raised(UsageError, load, tmp_path) == folder
+    assert raised(UsageError, save, Path("nowhere/base.json"), one(arm())) == (
         "nowhere/base.json cannot be written (No such file or directory): give --baseline another file."
     )
     assert not list(tmp_path.iterdir())

@@ -2,7 +2,6 @@
 
 import json
 import random
-import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from keybench.pagemodels.postgresql import model as pagemodel
 from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
 from tests.results.check.conftest import Check, Model
-from tests.results.conftest import a_run
+from tests.results.conftest import a_run, failing, sql
 
 FEW = ("bigint-identity", "uuid-v4", "uuid-v7")
 NOTHING_IN_COMMON = (
@@ -109,10 +108,9 @@ def test_a_slower_layout_is_1_and_an_unchanged_one_0(fake_run, check: Check) -> 
     check("5ca1", "--update-baseline")
     fake_run(layouts=FEW, databases=("sqlite",), blocks=6, run_id="beef", change=slower("", 1)).close()
     same = check("beef")
-    assert (same.returncode, same.stdout.splitlines()[-1]) == (
-        0,
-        "no regression: 162 page counts compared, 0 metrics changed; 2 ratios compared, 0 worse.",
-    )
+    assert same.returncode == 0
+    said = "no regression: 162 page counts compared, 0 metrics changed; 2 ratios compared, 0 worse."
+    assert same.stdout.splitlines()[-1] == said
     fake_run(layouts=FEW, databases=("sqlite",), blocks=6, run_id="feed", change=slower("uuid-v4", 1.3)).close()
     worse = check("feed")
     assert worse.returncode == 1
@@ -144,19 +142,14 @@ def test_one_page_more_in_one_block_is_found(fake_run, check: Check) -> None:
 
 
 def test_a_failed_trial_is_1_and_no_baseline(fake_run, check: Check, tmp_path: Path) -> None:
-    def fail(trial: Trial) -> Trial:
-        failed = trial.layout == "uuid-v4"
-        return replace(trial, status="error", error="gone", readings=(), series=()) if failed else trial
-
     fake_run(layouts=FEW, databases=("sqlite",), blocks=1).close()
     check("5ca1", "--update-baseline")
     before = (tmp_path / "base.json").read_bytes()
-    fake_run(layouts=FEW, databases=("sqlite",), blocks=1, run_id="feed", change=fail).close()
+    fake_run(layouts=FEW, databases=("sqlite",), blocks=1, run_id="feed", change=failing("uuid-v4")).close()
     done = check("feed")
     assert done.returncode == 1
-    assert done.stdout.splitlines()[0] == (
-        "failed: sqlite (embedded) · uuid-v4 · binary16 · two-million, 2,000,000 rows: block 1: gone"
-    )
+    place = "sqlite (embedded) · uuid-v4 · binary16 · two-million, 2,000,000 rows"
+    assert done.stdout.splitlines()[0] == f"failed: {place}: block 1: gone"
     refused = check("feed", "--update-baseline")
     assert refused.returncode == 1
     assert refused.stderr == (
@@ -170,17 +163,14 @@ def test_another_machine_or_version_is_said_and_fails_nothing(fake_run, check: C
     fake_run(layouts=FEW, databases=("postgresql",), blocks=4).close()
     check("5ca1", "--update-baseline")
     fake_run(layouts=FEW, databases=("postgresql",), blocks=4, run_id="feed", change=slower("uuid-v4", 2)).close()
-    with sqlite3.connect(tmp_path / "results.sqlite") as results:
-        machine = json.dumps({**a_run().machine, "cores": 4})
-        results.execute("UPDATE run SET machine = ? WHERE id = 'feed'", [machine])
+    machine = json.dumps({**a_run().machine, "cores": 4})
+    sql(tmp_path / "results.sqlite", "UPDATE run SET machine = ? WHERE id = 'feed'", machine)
     done = check("feed")
     assert done.returncode == 0, done.stdout
-    assert (
-        "not comparable: postgresql (embedded) · two-million, 2,000,000 rows: times: cores 4, in the baseline 8\n"
-    ) in done.stdout
-    with sqlite3.connect(tmp_path / "results.sqlite") as results:
-        settings = json.dumps({"shared_buffers": "1GB"})
-        results.execute("UPDATE environment SET settings = ? WHERE run = 'feed'", [settings])
+    place = "postgresql (embedded) · two-million, 2,000,000 rows"
+    assert f"not comparable: {place}: times: cores 4, in the baseline 8\n" in done.stdout
+    settings = json.dumps({"shared_buffers": "1GB"})
+    sql(tmp_path / "results.sqlite", "UPDATE environment SET settings = ? WHERE run = 'feed'", settings)
     other = check("feed")
     assert (other.returncode, other.stdout.splitlines()[-1]) == (3, NOTHING_IN_COMMON)
     assert "page counts: settings.shared_buffers 1GB, in the baseline 64MB\n" in other.stdout
@@ -243,14 +233,12 @@ def test_an_unknown_run_and_an_empty_one(fake_run, check: Check, tmp_path: Path)
     ("limit", "message"),
     [
         ("insert_second=1", "unknown metric 'insert_second'. Did you mean insert_seconds "),
-        (
-            "insert_seconds",
-            "--limit insert_seconds: write METRIC=PERCENT with a number above 0, as in insert_seconds=10.",
-        ),
+        ("insert_seconds",
+         "--limit insert_seconds: write METRIC=PERCENT with a number above 0, as in insert_seconds=10."),
         ("insert_seconds=-3", "--limit insert_seconds=-3: write METRIC=PERCENT with a number above 0"),
         ("leaf_density=3", "--limit leaf_density=3: a higher leaf_density is not worse: limit a metric that"),
     ],
-)
+)  # fmt: skip
 def test_wrong_limits(fake_run, check: Check, limit: str, message: str) -> None:
     fake_run(layouts=FEW, databases=("sqlite",), blocks=1).close()
     done = check("latest", "--update-baseline", "--limit", limit)

@@ -52,8 +52,6 @@ def test_a_planted_effect_has_its_verdict(runs, times, verdict) -> None:
     assert (row.verdict, row.database, row.server, row.rows, row.run, row.blocks, row.origin) == (
         verdict, "postgresql", "embedded", 2_000_000, run, 6, "measured",
     )  # fmt: skip
-    assert row.low is not None
-    assert row.high is not None
     assert row.low < times < row.high
     assert row.low <= row.estimate <= row.high
     assert row.estimate == pytest.approx(times, rel=0.03)
@@ -298,9 +296,7 @@ def test_a_side_without_a_column_means_the_default_column() -> None:
     for of_run, column in ((run, "uniqueidentifier"), (a_run(), "binary16")):
         (group,) = answering_groups(of_run, [trial, replace(trial, column="uniqueidentifier")], [])
         arm = arm_of(group, ClaimSide.parse("uuid-v7"))
-        assert arm is not None
         assert arm.column == column
         named = arm_of(group, ClaimSide.parse("uuid-v7@binary16"))
-        assert named is not None
         assert named.column == "binary16"
         assert arm_of(group, ClaimSide.parse("uuid-v7@char36")) is None

@@ -18,6 +18,7 @@ from keybench.results.claims.claim import claims, parse
 from keybench.runners.planning.columns import check_columns, columns_for
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan, resolve_layouts
 from keybench.scenarios.files import load_scenario
+from tests.errors import raised
 
 PUBLISHED = (Path(__file__).parent / "published.txt").read_text(encoding="utf-8").split()
 """Ids of all claims that were collected from publications before this was written."""
@@ -209,20 +210,17 @@ RATIO = (
         (CLAIM + RATIO + "value = 1\nsame = true\n", "give exactly one of: value; low or high; direction; same"),
         (CLAIM + RATIO + 'value = 1\nmetrik = "leaf_pages"\n', "Extra inputs are not permitted"),
         (CLAIM + RATIO.replace('to = "uuid-v7"\n', "") + "value = 1\n", "ratio and difference have two sides"),
-        (
-            CLAIM + RATIO.replace('"ratio"', '"value"').replace('to = "uuid-v7"\n', "") + "value = 1\n",
-            "times are compared only as ratios",
-        ),
+        (CLAIM + RATIO.replace('"ratio"', '"value"').replace('to = "uuid-v7"\n', "") + "value = 1\n",
+         "times are compared only as ratios"),
         (CLAIM + RATIO.replace("ratio", "computed") + "value = 1\n", "computed needs ours, and no trials"),
         ('[[claim]]\nid = "x"\nsource = "b"\nstatement = "s."\nreason = "r."\n', "'b'"),
     ],
-)
+)  # fmt: skip
 def test_data_that_cannot_be_meant_are_refused(text: str, problem: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        parse("mine.toml", SOURCE + text)
-    assert str(caught.value).startswith("mine.toml, claim x: ")
-    assert problem in str(caught.value)
-    assert str(caught.value).endswith(" Correct the file.")
+    said = raised(UsageError, parse, "mine.toml", SOURCE + text)
+    assert said.startswith("mine.toml, claim x: ")
+    assert problem in said
+    assert said.endswith(" Correct the file.")
 
 
 def test_reasons_stand_once_and_sources_with_each_claim() -> None:

@@ -23,7 +23,8 @@ from keybench.results.compare.differences import (
     side,
 )
 from keybench.results.store.records import Environment, Trial
-from tests.results.conftest import a_run, trials
+from tests.errors import raised
+from tests.results.conftest import a_run, failed, failing, trials
 
 FEW = ("bigint-identity", "uuid-v4", "uuid-v7")
 A, B = "5ca1ab1e00", "77de010000"
@@ -44,10 +45,6 @@ def noisy(seed: int, cv: float = 0.004, **seconds: float) -> Change:
 def with_value(trial: Trial, metric: Metric, value: float) -> Trial:
     others = tuple(reading for reading in trial.readings if reading.metric != metric)
     return replace(trial, readings=(*others, Reading(metric, value, "measured")))
-
-
-def failing(trial: Trial) -> Trial:
-    return replace(trial, status="error", error="gone", readings=(), series=())
 
 
 def reading(metric: Metric, by: float, *, block: int, layout: str) -> Change:
@@ -98,14 +95,12 @@ def test_a_slower_layout_is_found_by_its_ratio_to_the_control() -> None:
     found = compare(*both(noisy(1, **slower), noisy(2)))
     worse = row(found, "uuid-v4", Metric.INSERT_SECONDS)
     assert (worse.verdict, worse.change, worse.relative) == ("slower", "worse", True)
-    assert worse.estimate is not None
     assert worse.estimate.ratio == pytest.approx(1.2, rel=0.03)
     assert worse.estimate.low < 1.2 < worse.estimate.high
     assert worse.p <= 0.05
     assert row(found, "uuid-v7", Metric.INSERT_SECONDS).verdict == "same"
     control = row(found, "bigint-identity", Metric.INSERT_SECONDS)
     assert (control.verdict, control.relative, control.reason) == ("unclear", False, RAW)
-    assert control.estimate is not None
     assert control.estimate.ratio == pytest.approx(2.0, rel=0.03)
 
 
@@ -265,10 +260,8 @@ def test_layouts_in_several_columns_are_compared_column_by_column() -> None:
 
 
 def test_joint_p_keeps_blocks_together_where_trials_failed() -> None:
-    def change(trial: Trial) -> Trial:
-        return failing(trial) if trial.layout == "uuid-v4" and trial.block == 2 else trial
-
-    before, after = against_control(whole(change, databases=("sqlite",)))
+    run = whole(lambda one: failed(one) if (one.layout, one.block) == ("uuid-v4", 2) else one, databases=("sqlite",))
+    before, after = against_control(run)
     found = compare(before, after, (Metric.INSERT_SECONDS,))
     assert {row.after.split(" ")[0]: row.p for row in found.rows}["uuid-v4"] == 2 / 32
     assert [row.estimate.blocks for row in found.rows if row.estimate] == [5, 6]
@@ -277,10 +270,7 @@ def test_joint_p_keeps_blocks_together_where_trials_failed() -> None:
 
 
 def test_a_layout_that_always_failed_is_a_row() -> None:
-    def change(trial: Trial) -> Trial:
-        return failing(trial) if trial.layout == "uuid-v4" else trial
-
-    found = compare(*both(change))
+    found = compare(*both(failing("uuid-v4")))
     gone = row(found, "uuid-v4", Metric.INSERT_SECONDS)
     assert (gone.verdict, gone.reason, gone.new) == ("not measured", "uuid-v4 · uuid: every trial failed", None)
     assert "not measured: uuid-v4 · uuid: every trial failed" in as_text(found, (), every=False)
@@ -321,37 +311,27 @@ def test_what_is_only_in_one_run_is_said() -> None:
         ("feed", "no run 'feed' in "),
         (f"{A}:uuid-v4", f"{A}:uuid-v4: write FIELD=VALUE after the colon, separated by commas if there are "),
         (f"{A}:colour=red", "unknown field 'colour'. Did you mean column or layout? Known: column, "),
-        (
-            f"{A}:layout=uuid-v44",
-            f"unknown layout of run {A} 'uuid-v44'. Did you mean uuid-v4 or uuid-v7? Known: bigint-identity, ",
-        ),
-        (
-            f"{A}:layout=uuid-v4,column=bigint",
-            f"{A}:layout=uuid-v4,column=bigint: no trial of the run has all of these: name fewer of them.",
-        ),
+        (f"{A}:layout=uuid-v44",
+         f"unknown layout of run {A} 'uuid-v44'. Did you mean uuid-v4 or uuid-v7? Known: bigint-identity, "),
+        (f"{A}:layout=uuid-v4,column=bigint",
+         f"{A}:layout=uuid-v4,column=bigint: no trial of the run has all of these: name fewer of them."),
     ],
-)
+)  # fmt: skip
 def test_sides_that_cannot_be_meant(fake_run, text: str, said: str) -> None:
     store = fake_run(layouts=FEW, databases=("postgresql",), blocks=1)
-    with pytest.raises(UsageError) as caught:
-        side(store, text)
-    assert str(caught.value).startswith(said)
+    assert raised(UsageError, side, store, text).startswith(said)
 
 
 def test_values_may_hold_commas(fake_run) -> None:
-    def change(trial: Trial) -> Trial:
-        return replace(trial, server="AES, 4 threads", database="none")
-
-    store = fake_run(layouts=FEW, databases=("postgresql",), blocks=1, change=change)
+    named = {"server": "AES, 4 threads", "database": "none"}
+    store = fake_run(layouts=FEW, databases=("postgresql",), blocks=1, change=lambda one: replace(one, **named))
     found = side(store, "latest:server=AES, 4 threads,layout=uuid-v4")
     assert found.chosen == {"server": "AES, 4 threads", "layout": "uuid-v4"}
     assert [arm.layout for arm in found.arms] == ["uuid-v4"]
 
 
 def run(tmp_path, *arguments: str) -> int:
-    code = app([*arguments, "--results", str(tmp_path / "results.sqlite")], standalone_mode=False)
-    assert isinstance(code, int)
-    return code
+    return app([*arguments, "--results", str(tmp_path / "results.sqlite")], standalone_mode=False)
 
 
 def test_nothing_in_common_is_inconclusive(fake_run, tmp_path, capsys) -> None:
@@ -369,10 +349,7 @@ def test_nothing_in_common_is_inconclusive(fake_run, tmp_path, capsys) -> None:
 
 
 def test_a_run_whose_control_failed_says_so(fake_run, tmp_path, capsys) -> None:
-    def change(trial: Trial) -> Trial:
-        return failing(trial) if trial.layout == "bigint-identity" else trial
-
-    fake_run(layouts=FEW[:2], databases=("sqlite",), blocks=1, change=change).close()
+    fake_run(layouts=FEW[:2], databases=("sqlite",), blocks=1, change=failing("bigint-identity")).close()
     assert run(tmp_path, "latest") == 3
     shown = capsys.readouterr()
     assert "not measured: bigint-identity · bigint: every trial failed" in shown.out
@@ -385,11 +362,8 @@ def test_a_run_whose_control_failed_says_so(fake_run, tmp_path, capsys) -> None:
 
 def test_a_run_without_trials(fake_run, tmp_path) -> None:
     fake_run(change=lambda _: None).close()
-    with pytest.raises(UsageError) as caught:
-        run(tmp_path, "latest")
-    assert str(caught.value) == (
-        f"run {A} holds no trials yet: go on with `keybench run --resume {A}`."
-    )  # fmt: skip
+    none = f"run {A} holds no trials yet: go on with `keybench run --resume {A}`."
+    assert raised(UsageError, run, tmp_path, "latest") == none
 
 
 def test_all_that_differs_in_conditions_is_inconclusive(fake_run, tmp_path, capsys) -> None:
@@ -406,7 +380,7 @@ def test_all_that_differs_in_conditions_is_inconclusive(fake_run, tmp_path, caps
 
 def test_the_command(fake_run, tmp_path, capsys) -> None:
     fake_run(layouts=FEW, databases=("sqlite",), blocks=2).close()
-    assert not app(["latest", "--results", str(tmp_path / "results.sqlite")], standalone_mode=False)
+    assert not run(tmp_path, "latest")
     shown = capsys.readouterr()
     assert not shown.err
     assert shown.out.startswith(f"{A}:layout=bigint-identity → {A}\n\nsqlite · embedded · 100 characters\n\nlayout ")

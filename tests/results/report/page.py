@@ -42,7 +42,6 @@ class Page(HTMLParser):
         return re.sub(r" ([.,])", r"\1", " ".join(" ".join(self.words).split()))
 
     def attributes(self, name: str) -> list[str]:
-        """All values of an attribute."""
         return [attributes[name] for _, attributes in self.tags if name in attributes]
 
     def downloads(self) -> dict[str, str]:

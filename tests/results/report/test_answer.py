@@ -65,56 +65,36 @@ FLAT = of(1.0, noise=(1.0,) * 6)
 @pytest.mark.parametrize(
     ("costs", "said"),
     [
-        (
-            {CONTROL: FLAT, "uuid-v7": of(1.01), "uuid-v4": of(1.7)},
-            "random UUIDs need 40 % more pages than UUIDv7 and 1.68 × the time; `uuid-v7` costs what `bigint-identity` "
-            "costs.",
-        ),
-        (
-            {CONTROL: FLAT, "morris": of(1.01), "rt-comb-sql": of(1.7)},
-            "`morris` costs what `bigint-identity` costs; `rt-comb-sql` takes 1.70 × the time and 40 % more pages.",
-        ),
-        (
-            {CONTROL: FLAT, "uuid-v7": of(1.01), "ulid": of(1.02), "uuid-v4": of(0.5)},
-            "random UUIDs need 40 % more pages than UUIDv7 and 0.50 × the time; `uuid-v4` takes 0.50 × the time of "
-            "`bigint-identity`; `uuid-v7` and `ulid` cost what `bigint-identity` costs.",
-        ),
-        (
-            {CONTROL: FLAT, "uuid-v7": of(1.2), "uuid-v4": of(1.7), "ulid": of(1.3)},
-            "random UUIDs need 40 % more pages than UUIDv7 and 1.42 × the time; `uuid-v7` and `ulid` take longer than "
-            "`bigint-identity`.",
-        ),
-        (
-            {CONTROL: FLAT, "uuid-v7": of(1.2), "morris": of(1.7), "ulid": of(1.3)},
-            "`morris` takes longest: 1.70 × the time of `bigint-identity` (two more take longer too).",
-        ),
-        (
-            {CONTROL: FLAT, "uuid-v7": of(1.01), "uuid-v4": (0.7, 1.9, 1.2, 0.8, 1.6, 1.1)},
-            "random UUIDs need 40 % more pages than UUIDv7; `uuid-v7` costs what `bigint-identity` costs; not decided: "
-            "`uuid-v4`.",
-        ),
-        (
-            {CONTROL: FLAT, "uuid-v4": (0.7, 1.9, 1.2, 0.8, 1.6, 1.1)},
-            "whether any layout takes longer than `bigint-identity` is not decided; `uuid-v4` needs the most pages, "
-            "40 % more than `bigint-identity`.",
-        ),
-        (
-            {CONTROL: FLAT[:3], "uuid-v4": of(1.7)[:3]},
-            "`uuid-v4` needs the most pages, 40 % more than `bigint-identity`; which layout is faster is not decided "
-            "(it was measured three times; six times can decide).",
-        ),
-        (
-            {CONTROL: FLAT[:1], "uuid-v4": of(1.7)[:1], "rt-comb-sql": of(1.7)[:1]},
-            "`rt-comb-sql` and `uuid-v4` need the most pages, 40 % more than `bigint-identity`; which layout is faster "
-            "is not decided (it was measured once; six times can decide).",
-        ),
-        (
-            {CONTROL: FLAT[:1], "uuid-v7": of(1.7)[:1]},
-            "no layout needs more pages than `bigint-identity`; which layout is faster is not decided (it was measured "
-            "once; six times can decide).",
-        ),
+        ({CONTROL: FLAT, "uuid-v7": of(1.01), "uuid-v4": of(1.7)},
+         "random UUIDs need 40 % more pages than UUIDv7 and 1.68 × the time; `uuid-v7` costs what `bigint-identity` "
+         "costs."),
+        ({CONTROL: FLAT, "morris": of(1.01), "rt-comb-sql": of(1.7)},
+         "`morris` costs what `bigint-identity` costs; `rt-comb-sql` takes 1.70 × the time and 40 % more pages."),
+        ({CONTROL: FLAT, "uuid-v7": of(1.01), "ulid": of(1.02), "uuid-v4": of(0.5)},
+         "random UUIDs need 40 % more pages than UUIDv7 and 0.50 × the time; `uuid-v4` takes 0.50 × the time of "
+         "`bigint-identity`; `uuid-v7` and `ulid` cost what `bigint-identity` costs."),
+        ({CONTROL: FLAT, "uuid-v7": of(1.2), "uuid-v4": of(1.7), "ulid": of(1.3)},
+         "random UUIDs need 40 % more pages than UUIDv7 and 1.42 × the time; `uuid-v7` and `ulid` take longer than "
+         "`bigint-identity`."),
+        ({CONTROL: FLAT, "uuid-v7": of(1.2), "morris": of(1.7), "ulid": of(1.3)},
+         "`morris` takes longest: 1.70 × the time of `bigint-identity` (two more take longer too)."),
+        ({CONTROL: FLAT, "uuid-v7": of(1.01), "uuid-v4": (0.7, 1.9, 1.2, 0.8, 1.6, 1.1)},
+         "random UUIDs need 40 % more pages than UUIDv7; `uuid-v7` costs what `bigint-identity` costs; not decided: "
+         "`uuid-v4`."),
+        ({CONTROL: FLAT, "uuid-v4": (0.7, 1.9, 1.2, 0.8, 1.6, 1.1)},
+         "whether any layout takes longer than `bigint-identity` is not decided; `uuid-v4` needs the most pages, "
+         "40 % more than `bigint-identity`."),
+        ({CONTROL: FLAT[:3], "uuid-v4": of(1.7)[:3]},
+         "`uuid-v4` needs the most pages, 40 % more than `bigint-identity`; which layout is faster is not decided "
+         "(it was measured three times; six times can decide)."),
+        ({CONTROL: FLAT[:1], "uuid-v4": of(1.7)[:1], "rt-comb-sql": of(1.7)[:1]},
+         "`rt-comb-sql` and `uuid-v4` need the most pages, 40 % more than `bigint-identity`; which layout is faster "
+         "is not decided (it was measured once; six times can decide)."),
+        ({CONTROL: FLAT[:1], "uuid-v7": of(1.7)[:1]},
+         "no layout needs more pages than `bigint-identity`; which layout is faster is not decided (it was measured "
+         "once; six times can decide)."),
     ],
-)
+)  # fmt: skip
 def test_the_finding_is_one_plain_sentence(costs: Costs, said: str) -> None:
     assert sentence(costs) == f"On PostgreSQL 18.4, {said}"
 
@@ -182,7 +162,6 @@ def test_the_table_holds_verdicts_and_the_prediction_beside_what_was_measured() 
 
     one = group({CONTROL: FLAT, "uuid-v7": of(1.01), "uuid-v4": of(1.7)}, change=change)
     shown = layout_table(one, judge(one))
-    assert shown is not None
     rows = {
         arm.layout: [(column.cells[i].text, column.cells[i].span.replace("\u00a0", " ")) for column in shown.columns]
         for i, arm in enumerate(shown.arms)
@@ -211,7 +190,6 @@ def test_splits_that_no_server_counts_are_the_models_and_hollow() -> None:
     assert (density.svg, density.caption) == ("", "Nothing was counted or predicted.")
     assert [row[2:5] for row in splits.rows] == [(CONTROL, "uuid", 40.0), ("uuid-v4", "uuid", 40.0)]
     shown = layout_table(one, judge(one))
-    assert shown is not None
     assert [cell.mark for cell in shown.columns[2].cells] == ["m", "m"]
     assert "Below zero" not in splits.caption + shown.legend
 

@@ -18,6 +18,7 @@ from keybench.model.subject import Subject
 from keybench.results.claims.answers import rows
 from keybench.results.report import views
 from keybench.results.report.page import render, write_report
+from tests.results.conftest import failed, failing
 from tests.results.report.page import Page
 
 FEW = ("bigint-identity", "uuid-v4", "uuid-v7")
@@ -60,7 +61,7 @@ def test_foreign_text_is_escaped(fake_run) -> None:
 
     def change(trial):
         if trial.layout == "uuid-v4" and trial.database == "sqlite":
-            return replace(trial, status="error", error=evil, readings=(), series=())
+            return failed(trial, evil)
         return replace(trial, layout=evil) if trial.layout == "uuid-v7" else trial
 
     page = read(fake_run(layouts=FEW, change=change, warnings=[evil]))
@@ -88,11 +89,9 @@ def test_the_numbers_behind_a_figure_are_the_trials_own(fake_run) -> None:
 
 
 def test_failed_trials_are_counted_and_their_errors_shown(fake_run) -> None:
-    def change(trial):
-        failed = trial.layout == "uuid-v7" and trial.database == "postgresql" and trial.block != 2
-        return replace(trial, status="error", error="the server went away", readings=(), series=()) if failed else trial
-
-    page = read(fake_run(layouts=FEW, change=change))
+    gone = ("uuid-v7", "postgresql")
+    page = read(fake_run(layouts=FEW, change=lambda one: failed(one, "the server went away")
+                         if (one.layout, one.database) == gone and one.block != 2 else one))  # fmt: skip
     assert "18 trials recorded, 2 failed" in page.text
     assert "Failed trials: 2 of 18" in page.text
     assert "postgresql · uuid-v7 · uuid, blocks 1, 3 the server went away" in page.text
@@ -109,11 +108,7 @@ def test_a_failed_prediction_is_named_once_and_no_traceback_is_shown(fake_run) -
 
 
 def test_a_layout_whose_trials_all_failed_stays_in_the_tables(fake_run) -> None:
-    def change(trial):
-        failed = trial.layout == "uuid-v7"
-        return replace(trial, status="error", error="no room", readings=(), series=()) if failed else trial
-
-    page = read(fake_run(layouts=FEW, databases=("sqlite",), change=change))
+    page = read(fake_run(layouts=FEW, databases=("sqlite",), change=failing("uuid-v7", "no room")))
     assert "uuid-v7 binary16 0 of 3 –" in page.text
     assert "Every trial failed; the errors are listed above." in page.text
 
@@ -134,11 +129,7 @@ def test_one_block_has_no_interval(fake_run) -> None:
 
 
 def test_without_the_control_there_are_no_ratios(fake_run) -> None:
-    def change(trial):
-        control = trial.layout == "bigint-identity"
-        return replace(trial, status="error", error="killed", readings=(), series=()) if control else trial
-
-    page = read(fake_run(layouts=FEW, databases=("postgresql",), change=change))
+    page = read(fake_run(layouts=FEW, databases=("postgresql",), change=failing("bigint-identity", "killed")))
     assert "times are not compared, because bigint-identity has no successful trial" in page.text
     assert "answer-time.csv" not in page.downloads()
     assert "r1g1-order.csv" in page.downloads()
@@ -151,15 +142,8 @@ def test_a_run_without_trials_has_a_page(fake_run) -> None:
 
 def test_machine_versions_settings_seed_and_cache_are_named(fake_run) -> None:
     text = read(fake_run(layouts=FEW, databases=("postgresql",))).text
-    for wanted in (
-        "seed 7",
-        "Example 9000",
-        "memory 16 GiB",
-        "postgresql 18.1",
-        "shared_buffers 64MB",
-        "profile durable",
-    ):
-        assert wanted in text, wanted
+    named = ("seed 7", "Example 9000", "memory 16 GiB", "postgresql 18.1", "shared_buffers 64MB", "profile durable")
+    assert [wanted for wanted in named if wanted not in text] == []
     assert "64 MiB; largest key index" in text
     assert "times the cache" in text
 
@@ -208,10 +192,8 @@ def test_products_whose_licences_restrict_publishing_are_named(fake_run, databas
 
 @pytest.mark.parametrize("name", ["", "\n"])
 def test_a_layout_whose_name_is_no_word_is_drawn(fake_run, tmp_path, name) -> None:
-    def renamed(trial):
-        return replace(trial, layout=name if trial.layout == "uuid-v4" else trial.layout)
-
-    store = fake_run(layouts=FEW[:2], databases=("sqlite",), change=renamed)
+    names = {FEW[0]: FEW[0], FEW[1]: name}
+    store = fake_run(layouts=FEW[:2], databases=("sqlite",), change=lambda one: replace(one, layout=names[one.layout]))
     path = write_report(store, ["latest"], tmp_path / "report.html")
     assert Page(path.read_text(encoding="utf-8")).tags
 

@@ -39,19 +39,14 @@ WILD = [0.7, 2.9, 1.2, 0.8, 2.2, 1.4]
 
 @pytest.mark.parametrize(
     ("v4", "v7", "verdicts"),
-    [
-        (about(2.5), about(1.01)[::-1], "same slower"),
-        (about(1.5), about(0.8), "faster slower"),
-        (WILD, WILD[::-1], "unclear unclear"),
-        (about(1.02), about(0.99), "same same"),
-        ([3.0, 3.3], [1.0, 1.2], "unclear unclear"),
-    ],
-)
+    [(about(2.5), about(1.01)[::-1], "same slower"), (about(1.5), about(0.8), "faster slower"),
+     (WILD, WILD[::-1], "unclear unclear"), (about(1.02), about(0.99), "same same"),
+     ([3.0, 3.3], [1.0, 1.2], "unclear unclear")],
+)  # fmt: skip
 def test_the_judgement_names_the_faster_the_equal_and_the_slower(v4, v7, verdicts) -> None:
     seconds = {"bigint-identity": about(1.0)[: len(v4)], "uuid-v4": v4, "uuid-v7": v7}
     (group,) = group_trials(a_run(blocks=len(v4)), made(seconds), [])
     found = judge(group)
-    assert found is not None
     assert [one.verdict for one in found.treatments] == verdicts.split()
 
 
@@ -61,7 +56,6 @@ def test_a_layout_of_too_few_blocks_is_neither_faster_nor_slower() -> None:
         for trial in made({"bigint-identity": about(1.0), "uuid-v4": about(2.0), "uuid-v7": about(0.5)})
     ], [])  # fmt: skip
     found = judge(group)
-    assert found is not None
     assert {one.arm.layout: one.verdict for one in found.treatments} == {"uuid-v4": "slower", "uuid-v7": "unclear"}
 
 

@@ -13,6 +13,7 @@ from keybench.results.bundle.writing import write_bundle
 from keybench.results.report.page import render
 from keybench.results.site.command import app
 from keybench.results.site.writing import published, write_site
+from tests.errors import raised
 from tests.results.report.browser import CHROMIUM, WHY_NOT, evaluated
 from tests.results.report.page import Page
 
@@ -97,13 +98,11 @@ def test_a_bundle_is_a_run_of_a_site_and_a_later_site_takes_the_place_of_the_ear
 def test_a_folder_with_other_things_is_refused(fake_run, tmp_path) -> None:
     fake_run(layouts=FEW, databases=("sqlite",), blocks=1).close()
     runs = published(["latest"], str(tmp_path / "results.sqlite"), small=True)
-    with pytest.raises(UsageError) as caught:
-        write_site(runs, tmp_path)
-    assert str(caught.value) == f"{tmp_path} is not empty and holds no site of keybench: give -o a new folder."
+    said = raised(UsageError, write_site, runs, tmp_path)
+    assert said == f"{tmp_path} is not empty and holds no site of keybench: give -o a new folder."
     assert [path.name for path in tmp_path.iterdir()] == ["results.sqlite"]
-    with pytest.raises(UsageError) as caught:
-        write_site(runs, tmp_path / "results.sqlite")
-    assert str(caught.value) == f"{tmp_path / 'results.sqlite'} is a file: give -o a folder."
+    said = raised(UsageError, write_site, runs, tmp_path / "results.sqlite")
+    assert said == f"{tmp_path / 'results.sqlite'} is a file: give -o a folder."
 
 
 def test_verify_names_every_bundle_that_does_not_fit(fake_run, tmp_path, monkeypatch, capsys) -> None:

@@ -1,9 +1,6 @@
 """Damaged results files: what is said of them, and what can still be read."""
 
-import contextlib
 import json
-import sqlite3
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +13,8 @@ from keybench.results.export import app as export_app
 from keybench.results.store.blobs import Blob
 from keybench.results.store.database import Store
 from keybench.runners.command import app as run_app
+from tests.errors import raised
+from tests.results.conftest import sql
 from tests.results.store.test_store import a_run, a_trial
 
 BAD, GOOD = "0a1b2c3d4e", "5ca1ab77de"
@@ -31,18 +30,6 @@ def file(tmp_path: Path) -> str:
             store.record(run_id, replace(a_trial(), blobs=(Blob.pack("pages", {}, {}),)))
             store.warn(run_id, "a warning")
     return path
-
-
-def change(file: str, statement: str, *values: object) -> None:
-    with contextlib.closing(sqlite3.connect(file)) as direct:
-        direct.execute(statement, values)
-        direct.commit()
-
-
-def said(call: Callable[[], object]) -> str:
-    with pytest.raises(UsageError) as caught:
-        call()
-    return str(caught.value)
 
 
 def everything(file: str, run_id: str) -> None:
@@ -76,25 +63,24 @@ def everything(file: str, run_id: str) -> None:
 )
 def test_a_damaged_value_is_named_and_other_runs_are_read(file: str, column: str, value: object, why: str) -> None:
     table, _, name = column.partition(".")
-    change(file, f"UPDATE {table} SET {name} = ? WHERE rowid = (SELECT min(rowid) FROM {table})", value)
-    message = said(lambda: everything(file, BAD))
+    sql(file, f"UPDATE {table} SET {name} = ? WHERE rowid = (SELECT min(rowid) FROM {table})", value)
+    message = raised(UsageError, everything, file, BAD)
     assert message.startswith(f"{file} is damaged: run {BAD} cannot be read ({why}")
     assert message.endswith("). It was left as it is: take it from a copy, or give --results another file.")
     everything(file, GOOD)
 
 
 def test_text_that_is_none_is_damage(file: str) -> None:
-    change(file, "UPDATE trial SET error = CAST(x'ff' AS TEXT) WHERE run = ?", BAD)
-    message = said(lambda: everything(file, BAD))
+    sql(file, "UPDATE trial SET error = CAST(x'ff' AS TEXT) WHERE run = ?", BAD)
+    message = raised(UsageError, everything, file, BAD)
     assert message.startswith(f"{file} is damaged: a part of it cannot be read (Could not decode to UTF-8 column 'err")
     everything(file, GOOD)
 
 
 def test_a_missing_table_is_damage(file: str) -> None:
-    change(file, "DROP TABLE series")
-    assert f"{file} is damaged: a part of it cannot be read (no such table: main.series)." in said(
-        lambda: everything(file, BAD)
-    )
+    sql(file, "DROP TABLE series")
+    damage = f"{file} is damaged: a part of it cannot be read (no such table: main.series)."
+    assert damage in raised(UsageError, everything, file, BAD)
 
 
 def circle(file: str) -> None:
@@ -102,9 +88,8 @@ def circle(file: str) -> None:
     with Store.open(file, write=True) as store:
         for position in range(1, 200):
             store.record(GOOD, a_trial(position=position))
-    with contextlib.closing(sqlite3.connect(file)) as direct:
-        size = direct.execute("PRAGMA page_size").fetchone()[0]
-        root = direct.execute("SELECT rootpage FROM sqlite_master WHERE name = 'value'").fetchone()[0]
+    ((size,),) = sql(file, "PRAGMA page_size")
+    ((root,),) = sql(file, "SELECT rootpage FROM sqlite_master WHERE name = 'value'")
     with Path(file).open("r+b") as raw:
         raw.seek((root - 1) * size)
         page = bytearray(raw.read(size))
@@ -135,7 +120,7 @@ def test_pages_that_lead_in_a_circle_are_no_endless_loop(file: str, arguments: t
 
 
 def test_what_a_damaged_run_was_to_measure(file: str, capsys) -> None:
-    change(file, "UPDATE run SET definition = ? WHERE id = ?", json.dumps({"scenario": {"rows": "x"}}), GOOD)
+    sql(file, "UPDATE run SET definition = ? WHERE id = ?", json.dumps({"scenario": {"rows": "x"}}), GOOD)
     message = refused(run_app, capsys, "--resume", GOOD, "--results", file)
     assert message.startswith("keybench: what the run was to measure is damaged in the results (")
     assert message.endswith("): measure again, with a new run.\n")

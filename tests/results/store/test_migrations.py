@@ -1,7 +1,6 @@
 """A file of each older version, as that version wrote it, lies in `data`."""
 
 import shutil
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,27 +15,20 @@ from keybench.model.subject import Subject, SubjectKind
 from keybench.results.store import tables
 from keybench.results.store.database import Store
 from keybench.results.store.tables import SCHEMA_VERSION
-from tests.results.conftest import a_run, trials
+from tests.errors import raised
+from tests.results.conftest import a_run, sql, trials
 
 DATA = Path(__file__).parent / "data"
 Rows = list[tuple[object, ...]]
 
 
-def rows(file: Path, query: str) -> Rows:
-    connection = sqlite3.connect(file)
-    try:
-        return connection.execute(query).fetchall()
-    finally:
-        connection.close()
-
-
 def schema(file: Path) -> dict[object, tuple[Rows, Rows]]:
     """Columns and foreign keys of each table; the places of columns may differ."""
-    names = [name for (name,) in rows(file, "SELECT name FROM sqlite_master WHERE type = 'table'")]
+    names = [name for (name,) in sql(file, "SELECT name FROM sqlite_master WHERE type = 'table'")]
     return {
         name: (
-            sorted(row[1:] for row in rows(file, f"PRAGMA table_info('{name}')")),
-            sorted(row[2:] for row in rows(file, f"PRAGMA foreign_key_list('{name}')")),
+            sorted(row[1:] for row in sql(file, f"PRAGMA table_info('{name}')")),
+            sorted(row[2:] for row in sql(file, f"PRAGMA foreign_key_list('{name}')")),
         )
         for name in names
     }
@@ -61,13 +53,13 @@ KNOWN = "WHERE value.object NOT LIKE 'grid %' AND value.object NOT LIKE 'shard %
 
 @pytest.mark.parametrize("write", [False, True])
 def test_a_file_of_version_1_keeps_every_value_that_keybench_still_has(version_1: Path, write: bool) -> None:
-    old = rows(version_1, f"SELECT trial, metric, object, value, origin, reason FROM value {KNOWN}")
+    old = sql(version_1, f"SELECT trial, metric, object, value, origin, reason FROM value {KNOWN}")
     query = "SELECT run.scenario, trial.database, trial.block, trial.position, value.metric, value.object, value.value "
     query += "FROM value JOIN trial ON trial.id = value.trial JOIN run ON run.id = trial.run "
     retired = "AND value.metric NOT IN ('lag_rows', 'lag_seconds', 'delete_seconds', 'refill_seconds', "
     retired += "'refilled_index_bytes', 'fronts', 'displacement', 'heap_correlation', 'position_p95', "
     retired += "'edge_distance_pages')"
-    expected = set(rows(version_1, f"{query}{KNOWN} {retired}"))
+    expected = set(sql(version_1, f"{query}{KNOWN} {retired}"))
     with Store.open(str(version_1), write=write) as store:
         trials = [trial for run in store.runs() for trial in store.trials(run.id)]
     assert {
@@ -78,7 +70,7 @@ def test_a_file_of_version_1_keeps_every_value_that_keybench_still_has(version_1
     later = {SubjectKind.PHASE, SubjectKind.MODEL_PHASE, SubjectKind.WAIT}
     assert {r.subject.kind for t in trials for r in t.readings} == set(SubjectKind) - later
     assert {trial.traceback for trial in trials} == {""}
-    new = rows(version_1, "SELECT trial, metric, subject_kind, subject_name, value, origin, reason FROM value")
+    new = sql(version_1, "SELECT trial, metric, subject_kind, subject_name, value, origin, reason FROM value")
     texts = [(*row[:2], str(Subject(SubjectKind(str(row[2])), str(row[3]))), *row[4:]) for row in new]
     assert sorted(texts, key=repr) == sorted(old, key=repr)
 
@@ -91,13 +83,9 @@ def test_a_migrated_file_has_the_tables_of_a_new_one(version_1: Path, tmp_path: 
 
 
 def test_a_migration_that_fails_leaves_the_file_as_it_was(version_1: Path) -> None:
-    with sqlite3.connect(version_1) as direct:
-        direct.execute("UPDATE value SET object = 'moon' WHERE object = 'machine'")
-    direct.close()
+    sql(version_1, "UPDATE value SET object = 'moon' WHERE object = 'machine'")
     before = version_1.read_bytes()
-    with pytest.raises(UsageError) as refused:
-        Store.open(str(version_1), write=False)
-    assert str(refused.value) == (
+    assert raised(UsageError, Store.open, str(version_1), write=False) == (
         f"{version_1} was written by an older keybench and must be updated first: {version_1} cannot be "
         "updated ('moon' is not the subject of a reading): give --results another file."
     )
@@ -109,10 +97,9 @@ def test_an_older_file_in_use_says_why_it_cannot_be_read(version_1: Path, monkey
         patched.setattr(tables, "SCHEMA_VERSION", 1)
         patched.setattr(tables, "MIGRATIONS", ())
         writer = Store.open(str(version_1), write=True)
-    with pytest.raises(UsageError) as refused:
-        Store.open(str(version_1), write=False)
+    said = raised(UsageError, Store.open, str(version_1), write=False)
     writer.close()
-    assert str(refused.value).startswith(
+    assert said.startswith(
         f"{version_1} was written by an older keybench and must be updated first: another run is writing to {version_1}"
     )
 

@@ -2,7 +2,6 @@ import os
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import zlib
@@ -25,6 +24,7 @@ from keybench.results.store.database import Store
 from keybench.results.store.records import Environment, Run, Trial, new_run_id
 from keybench.results.store.tables import SCHEMA_VERSION
 from tests.results import conftest
+from tests.results.conftest import sql
 
 START = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
 
@@ -131,7 +131,7 @@ def test_warnings_are_kept_in_order_and_once(store: Store) -> None:
 
 def test_done_names_failed_trials_too(store: Store) -> None:
     store.record(a_run().id, a_trial(2, 1))
-    store.record(a_run().id, replace(a_trial(1, 4), status="error", error="gone", readings=(), series=()))
+    store.record(a_run().id, conftest.failed(a_trial(1, 4)))
     assert store.done(a_run().id) == {(1, 4), (2, 1)}
     assert [(trial.block, trial.position) for trial in store.trials(a_run().id)] == [(1, 4), (2, 1)]
     assert store.done("none") == set()
@@ -215,13 +215,11 @@ def test_reading_creates_nothing(tmp_path: Path) -> None:
     [
         ("sqlite:///x.sqlite", f"--results sqlite://…: {PLACES}"),
         ("mysql://me:s3cret@h/d", f"--results mysql://…: {PLACES}"),
-        (
-            "postgresql://me:s3/cret@h:port/d",
-            "--results postgresql://…: not a database URL; it has the form postgresql://USER@HOST:PORT/DATABASE, with "
-            "special characters of a password written as %XX.",
-        ),
+        ("postgresql://me:s3/cret@h:port/d",
+         "--results postgresql://…: not a database URL; it has the form postgresql://USER@HOST:PORT/DATABASE, with "
+         "special characters of a password written as %XX."),
     ],
-)
+)  # fmt: skip
 def test_a_url_that_cannot_be_meant(url: str, expected: str, write: bool) -> None:
     assert opening(url, write=write) == expected
 
@@ -255,25 +253,17 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, write: bool) -
 @pytest.mark.parametrize("table", ["meta", "people"])
 def test_somebody_elses_database_is_left_alone(tmp_path: Path, write: bool, table: str) -> None:
     file = tmp_path / "other.sqlite"
-    with sqlite3.connect(file) as other:
-        other.execute(f"CREATE TABLE {table} (key, value)")
-    other.close()
+    sql(file, f"CREATE TABLE {table} (key, value)")
     before = file.read_bytes()
     expected = f"{file} is a database, but it does not hold keybench results: give --results another file."
     assert opening(file, write=write) == expected
     assert file.read_bytes() == before
 
 
-def set_version(file: str, version: str) -> None:
-    with sqlite3.connect(file) as direct:
-        direct.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (version,))
-    direct.close()
-
-
 @pytest.mark.parametrize("write", [False, True])
 def test_a_newer_file_is_refused_and_left_alone(store: Store, file: str, write: bool) -> None:
     store.close()
-    set_version(file, str(SCHEMA_VERSION + 1))
+    sql(file, "UPDATE meta SET value = ? WHERE key = 'schema'", str(SCHEMA_VERSION + 1))
     before = Path(file).read_bytes()
     assert opening(file, write=write) == (
         f"{file} has schema version {SCHEMA_VERSION + 1}, keybench {keybench.__version__} knows versions up to "
@@ -285,9 +275,7 @@ def test_a_newer_file_is_refused_and_left_alone(store: Store, file: str, write: 
 def test_a_metric_of_a_newer_keybench_says_so(store: Store, file: str) -> None:
     store.record(a_run().id, a_trial())
     store.close()
-    with sqlite3.connect(file) as direct:
-        direct.execute("UPDATE value SET metric = 'colour' WHERE metric = 'appends'")
-    direct.close()
+    sql(file, "UPDATE value SET metric = 'colour' WHERE metric = 'appends'")
     with Store.open(file, write=False) as reader:
         assert message(lambda: reader.trials(a_run().id)) == (
             f"{file} holds the metric 'colour', which keybench {keybench.__version__} does not know: update keybench."
@@ -299,10 +287,8 @@ def test_what_clusters_recorded_is_left_out(store: Store, file: str) -> None:
     cluster = Blob.pack("ranges: model", {"n": 1}, {"a": np.arange(9)})
     store.record(a_run().id, replace(a_trial(), blobs=(cluster,)))
     store.close()
-    with sqlite3.connect(file) as direct:
-        direct.execute("INSERT INTO value SELECT id, 'hottest_range_share', 'key', '', 9.5, 'modelled', '' FROM trial")
-        direct.execute("INSERT INTO value SELECT id, 'leaf_pages', 'rule', 'vendor', 9.0, 'modelled', '' FROM trial")
-    direct.close()
+    sql(file, "INSERT INTO value SELECT id, 'hottest_range_share', 'key', '', 9.5, 'modelled', '' FROM trial")
+    sql(file, "INSERT INTO value SELECT id, 'leaf_pages', 'rule', 'vendor', 9.0, 'modelled', '' FROM trial")
     with Store.open(file, write=False) as reader:
         (trial,) = reader.trials(a_run().id, blobs=True)
     assert trial.blobs == ()
@@ -323,7 +309,6 @@ def test_one_writer_at_a_time_and_readers_meanwhile(store: Store, file: str) -> 
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, file], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
-        assert other.stdout is not None
         assert other.stdout.readline() == "open\n"
         expected = f"another run is writing to {file}: wait for it, or give --results another file."
         assert opening(file, write=True) == expected
@@ -356,16 +341,12 @@ def test_a_copied_file_is_complete_while_the_writer_is_open(store: Store, file: 
     shutil.copyfile(file, copy)
     with Store.open(str(copy), write=False) as reader:
         assert same(reader.trials(a_run().id)[0], a_trial())
-    with sqlite3.connect(file) as direct:
-        assert direct.execute("PRAGMA journal_mode").fetchone() == ("delete",)
-    direct.close()
+    assert sql(file, "PRAGMA journal_mode") == [("delete",)]
 
 
 def test_a_file_in_write_ahead_mode_is_taken_out_of_it(store: Store, file: str) -> None:
     store.close()
-    direct = sqlite3.connect(file)
-    direct.execute("PRAGMA journal_mode = WAL")
-    direct.close()
+    sql(file, "PRAGMA journal_mode = WAL")
     with Store.open(file, write=True):
         pass
     assert Path(file).read_bytes()[18:20] == b"\x01\x01"  # file format: rollback journal
@@ -433,9 +414,7 @@ def test_a_missing_folder_and_a_folder_in_place_of_a_file(tmp_path: Path) -> Non
 
 def test_series_are_stored_as_their_version_says(store: Store, file: str) -> None:
     store.record(a_run().id, a_trial())
-    with sqlite3.connect(file) as direct:
-        ((x, y),) = direct.execute("SELECT x, y FROM series").fetchall()
-    direct.close()
+    ((x, y),) = sql(file, "SELECT x, y FROM series")
     assert np.frombuffer(zlib.decompress(x), "<i8").tolist() == a_trial().series[0].x.tolist()
     assert np.frombuffer(zlib.decompress(y), "<f8").tolist() == a_trial().series[0].y.tolist()
 

@@ -191,7 +191,6 @@ def test_children_of_several_writers_lie_between_one_another_as_on_the_server(
         assert parents is None
         assert arrived.order.note == ("" if name == "sqlite" else BY_PARENTS)
         return
-    assert parents is not None
     assert np.bincount(parents).tolist() == [4] * rows
     stats = predict(model, table.column, arrived.keys(), parents=parents)
     assert arrived.order.note == ""
@@ -202,8 +201,6 @@ def test_children_of_several_writers_lie_between_one_another_as_on_the_server(
     if merge == "on":  # the log does not tell them apart
         assert appends is edge is None
         return
-    assert appends is not None
-    assert edge is not None
     assert stats.appends + stats.edge_splits == appends + edge
     # docs/internals/arrival-order.md: in 1 of 14 runs, one split at the edge was of the other kind.
     assert abs(stats.appends - appends) <= 1
@@ -293,6 +290,5 @@ def test_insertions_of_interleaved_transactions_take_the_rows_in_the_order_in_wh
     found = replace(found, children=np.array([7, 8, 7, 8, 8, 8, 7, 7]))
     places, children = by_transactions(found, table, keys, each=2)
     assert places.tolist() == [1, 0, 2, 3]
-    assert children is not None
     assert children.tolist() == [0, 1, 0, 1, 3, 3, 2, 2]
     assert by_transactions(found, table, keys, each=3)[1] is None, "the log does not have all of them"

@@ -182,20 +182,14 @@ def test_they_are_measured_where_they_are_made(here: Run, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("databases", "layout", "message"),
     [
-        (
-            "mssql",
-            "server-newsequentialid",
-            "server-newsequentialid keys are made by a server, and this run has only the page model of SQL Server: "
-            "take newsequentialid, which the client makes in the same way, or choose another --server.",
-        ),
-        (
-            "mariadb,postgresql",
-            "server-uuid-v4",
-            "server-uuid-v4 keys are made by a server, and this run has only the page model of MariaDB and PostgreSQL: "
-            "take uuid-v4, which the client makes in the same way, or choose another --server.",
-        ),
+        ("mssql", "server-newsequentialid",
+         "server-newsequentialid keys are made by a server, and this run has only the page model of SQL Server: "
+         "take newsequentialid, which the client makes in the same way, or choose another --server."),
+        ("mariadb,postgresql", "server-uuid-v4",
+         "server-uuid-v4 keys are made by a server, and this run has only the page model of MariaDB and PostgreSQL: "
+         "take uuid-v4, which the client makes in the same way, or choose another --server."),
     ],
-)
+)  # fmt: skip
 def test_a_page_model_is_refused_before_anything_runs(
     here: Run, tmp_path: Path, databases: str, layout: str, message: str
 ) -> None:
@@ -244,35 +238,19 @@ start = 2026-01-01T00:00:00Z
 @pytest.mark.parametrize(
     ("layout", "database", "scenario", "message"),
     [
-        (
-            "server-uuidv7",
-            "sqlite",
-            "quick",
-            "server-uuidv7 keys are made by mariadb and postgresql only: choose one by --db.",
-        ),
-        (
-            "server-identity",
-            "sqlite",
-            "rates.toml",
-            "server-identity keys do not fit scenario rates: its keys must carry the scenario's virtual time, and a "
-            "server's keys carry the server's clock." + INSTEAD,
-        ),
-        (
-            "server-identity",
-            "sqlite",
-            "bare.toml",
-            "server-identity keys do not fit scenario bare: its rows have nothing beside the key, and rows without a "
-            "key would have nothing at all." + INSTEAD,
-        ),
-        (
-            "server-identity",
-            "sqlite",
-            "dated.toml",
-            "server-identity keys do not fit scenario dated: its table has columns or rows beside the key's, and a "
-            "server's keys are made row by row in one table." + INSTEAD,
-        ),
+        ("server-uuidv7", "sqlite", "quick",
+         "server-uuidv7 keys are made by mariadb and postgresql only: choose one by --db."),
+        ("server-identity", "sqlite", "rates.toml",
+         "server-identity keys do not fit scenario rates: its keys must carry the scenario's virtual time, and a "
+         "server's keys carry the server's clock." + INSTEAD),
+        ("server-identity", "sqlite", "bare.toml",
+         "server-identity keys do not fit scenario bare: its rows have nothing beside the key, and rows without a "
+         "key would have nothing at all." + INSTEAD),
+        ("server-identity", "sqlite", "dated.toml",
+         "server-identity keys do not fit scenario dated: its table has columns or rows beside the key's, and a "
+         "server's keys are made row by row in one table." + INSTEAD),
     ],
-)
+)  # fmt: skip
 def test_where_they_do_not_fit_the_reason_is_said(
     here: Run, tmp_path: Path, layout: str, database: str, scenario: str, message: str
 ) -> None:

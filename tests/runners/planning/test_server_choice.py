@@ -13,6 +13,7 @@ from keybench.runners.planning.server_choice import (
 )
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.schema import Scenario, scenario_of
+from tests.errors import raised
 
 NO_DOCKER = "unix:///nonexistent/docker.sock"
 
@@ -24,9 +25,7 @@ def without_docker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_reason_of_each_database_without_a_server_is_given_once() -> None:
-    with pytest.raises(EnvironmentMissing) as caught:
-        resolve(("mssql", "oracle", "sqlite"), ())
-    lines = str(caught.value).splitlines()
+    lines = raised(EnvironmentMissing, resolve, ("mssql", "oracle", "sqlite"), ()).splitlines()
     assert [line for line in lines if not line.startswith(" ")] == [
         "no SQL Server server can be started here:",
         "no Oracle server can be started here:",
@@ -36,9 +35,7 @@ def test_the_reason_of_each_database_without_a_server_is_given_once() -> None:
 
 
 def test_a_kind_that_one_of_the_databases_does_not_have() -> None:
-    with pytest.raises(UsageError) as caught:
-        resolve(("sqlite", "mssql", "oracle"), ("embedded",))
-    assert str(caught.value).splitlines() == [
+    assert raised(UsageError, resolve, ("sqlite", "mssql", "oracle"), ("embedded",)).splitlines() == [
         f"{name} has no server kind 'embedded' (it has: container, model, auto, or a URL). For one database only: "
         f"--server {name}=KIND."
         for name in ("mssql", "oracle")
@@ -46,15 +43,11 @@ def test_a_kind_that_one_of_the_databases_does_not_have() -> None:
 
 
 def test_a_url_is_not_shown_again() -> None:
-    with pytest.raises(EnvironmentMissing) as caught:
-        resolve(("postgresql", "mssql"), ("postgresql://me:S3CR3T@h/x",))
-    assert "S3CR3T" not in str(caught.value)
+    assert "S3CR3T" not in raised(EnvironmentMissing, resolve, ("postgresql", "mssql"), ("postgresql://me:S3CR3T@h/x",))
 
 
 def test_one_database_alone_is_told_its_own_reason() -> None:
-    with pytest.raises(EnvironmentMissing) as caught:
-        resolve(("oracle",), ("container",))
-    assert str(caught.value) == engine("oracle").missing("container")
+    assert raised(EnvironmentMissing, resolve, ("oracle",), ("container",)) == engine("oracle").missing("container")
 
 
 QUICK = load_scenario("quick")
@@ -112,22 +105,16 @@ def test_scenarios_take_numbers_and_text() -> None:
         ("page_size", "--set page_size: write NAME=VALUE or DB.NAME=VALUE, as in --set page_size=8K."),
         ("=8K", "--set =8K: write NAME=VALUE or DB.NAME=VALUE, as in --set page_size=8K."),
         ("page_size=", "--set page_size=: write NAME=VALUE or DB.NAME=VALUE, as in --set page_size=8K."),
-        (
-            "pagesize=8K",
-            "unknown setting of mariadb or sqlite 'pagesize'. Did you mean page_size? "
-            "Known: checkpoint, merge_threshold, page_size.",
-        ),
-        (
-            "sqlite.merge_threshold=3",
-            "unknown setting of mariadb or sqlite 'sqlite.merge_threshold'. Did you mean mariadb.merge_threshold or "
-            "sqlite.page_size? Known: mariadb.checkpoint, mariadb.merge_threshold, mariadb.page_size, "
-            "sqlite.page_size.",
-        ),
-        (
-            "oracle.unique=no",
-            "unknown setting of mariadb or sqlite 'oracle.unique'. Known: mariadb.checkpoint, mariadb.merge_threshold, "
-            "mariadb.page_size, sqlite.page_size.",
-        ),
+        ("pagesize=8K",
+         "unknown setting of mariadb or sqlite 'pagesize'. Did you mean page_size? "
+         "Known: checkpoint, merge_threshold, page_size."),
+        ("sqlite.merge_threshold=3",
+         "unknown setting of mariadb or sqlite 'sqlite.merge_threshold'. Did you mean mariadb.merge_threshold or "
+         "sqlite.page_size? Known: mariadb.checkpoint, mariadb.merge_threshold, mariadb.page_size, "
+         "sqlite.page_size."),
+        ("oracle.unique=no",
+         "unknown setting of mariadb or sqlite 'oracle.unique'. Known: mariadb.checkpoint, mariadb.merge_threshold, "
+         "mariadb.page_size, sqlite.page_size."),
         ("mariadb.page_size=2K", "page_size of mariadb is one of 4K, 8K, 16K, 32K, 64K, not '2K'."),
         ("mariadb.page_size=8KiB", "page_size of mariadb is one of 4K, 8K, 16K, 32K, 64K, not '8KiB'."),
         ("merge_threshold=51", "merge_threshold of mariadb is a whole number from 1 to 50, not '51'."),
@@ -137,18 +124,14 @@ def test_scenarios_take_numbers_and_text() -> None:
     ],
 )  # fmt: skip
 def test_each_bad_setting_has_its_message(text: str, message: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        chosen(text)
-    assert str(refused.value) == message
+    assert raised(UsageError, chosen, text) == message
 
 
 def test_a_server_that_has_another_value_is_refused() -> None:
     on = engine("mariadb")
     check_settings(on, {"page_size": "8K", "merge_threshold": "30"}, {"page_size": "8K", "unique_checks": "ON"})
     check_settings(on, {}, {"page_size": "8K"})
-    with pytest.raises(UsageError) as refused:
-        check_settings(on, {"page_size": "8K"}, {"page_size": "4K"})
-    assert str(refused.value) == (
+    assert raised(UsageError, check_settings, on, {"page_size": "8K"}, {"page_size": "4K"}) == (
         "--set page_size=8K: this MariaDB server has page_size = 4K, which keybench does not change. Leave the setting "
         "out, or measure on a server that keybench starts."
     )

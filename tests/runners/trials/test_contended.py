@@ -13,8 +13,9 @@ from keybench.runners.planning.server_choice import check_load_path, check_path_
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.servers import Target
 from keybench.runners.trials.kinds import new_trial
-from keybench.runners.trials.server_trial import ContendedTrial, Resources
+from keybench.runners.trials.server_trial import Resources
 from keybench.scenarios.files import load_scenario, parse_scenario
+from tests.errors import raised
 from tests.runners.conftest import running
 
 SCENARIO = load_scenario("look-up-then-insert")
@@ -34,7 +35,6 @@ def test_a_trial_counts_aborts_and_samples_waits(target: Target) -> None:
     )  # fmt: skip
     plan = TrialPlan(1, 0, "postgresql", "uuid-v7", "uuid", 100, 1200)
     trial = new_trial(request, plan, Resources(lambda _: target))
-    assert isinstance(trial, ContendedTrial)
     record = trial.run()
     assert record.error == ""
     values = {one.metric: one for one in record.readings if one.subject == KEY}
@@ -64,19 +64,15 @@ def test_a_server_makes_no_keys_for_transactions_that_look_them_up() -> None:
 
 
 def test_engines_without_levels_are_refused_and_those_with_them_named() -> None:
-    with pytest.raises(UsageError) as refused:
-        check_load_path(SCENARIO, ["postgresql", "sqlite"])
     able = " and ".join(sorted(name for name, on in engines().items() if "serializable" in on.isolations))
-    assert str(refused.value) == (
+    assert raised(UsageError, check_load_path, SCENARIO, ["postgresql", "sqlite"]) == (
         'scenario look-up-then-insert has isolation = "serializable": keybench does not run SQLite\'s transactions so; '
         f"{able} can: choose with --db."
     )
 
 
 def test_a_page_model_has_no_transactions() -> None:
-    with pytest.raises(UsageError) as refused:
-        check_path_on_servers(SCENARIO, {"postgresql": "model"})
-    assert str(refused.value) == (
+    assert raised(UsageError, check_path_on_servers, SCENARIO, {"postgresql": "model"}) == (
         "scenario look-up-then-insert is about transactions, which a page model does not have: choose another --server."
     )
 
@@ -87,25 +83,17 @@ HEAD = 'title = "t"\nrows = 100\nstart = 2026-01-01T00:00:00Z\n'
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "watched = 5\n[after]\nreads = 1",
-            "a scenario with isolation, look_up, filled or watched has no after: leave it out",
-        ),
-        (
-            "filled = 0.5\n[table]\nkey = 'fk'",
-            "isolation, look_up, filled and watched are for a table with a row a key",
-        ),
+        ("watched = 5\n[after]\nreads = 1",
+         "a scenario with isolation, look_up, filled or watched has no after: leave it out"),
+        ("filled = 0.5\n[table]\nkey = 'fk'",
+         "isolation, look_up, filled and watched are for a table with a row a key"),
         ('look_up = "key"\npath = "bulk"', "are for rows in order: leave out the path"),
-        (
-            'look_up = "key"\n[before]\nlayout = "uuid-v4"\nshare = 0.5',
-            "with isolation, look_up, filled or watched has no before: leave it out",
-        ),
+        ('look_up = "key"\n[before]\nlayout = "uuid-v4"\nshare = 0.5',
+         "with isolation, look_up, filled or watched has no before: leave it out"),
         ('isolation = "snapshot"', "Input should be 'read-committed', 'repeatable-read' or 'serializable'"),
         ("filled = 1.0", "Input should be less than 1"),
         ("watched = 201", "Input should be less than or equal to 200"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_go_together(text: str, said: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        parse_scenario("mine", f"{HEAD}[load]\n{text}\n", where="mine")
-    assert said in str(refused.value)
+    assert said in raised(UsageError, parse_scenario, "mine", f"{HEAD}[load]\n{text}\n", where="mine")

@@ -188,20 +188,16 @@ def test_a_cache_that_holds_all_is_said_to(here: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ("--db", "postgresql", "--ram", "1GB"),
-            "--ram is for page models, and PostgreSQL runs on a server that has its own: leave it out, or choose "
-            "--server model.",
-        ),
-        (
-            ("--db", "sqlite", "--checkpoint", "1GB"),
-            "--checkpoint is for page models, and SQLite runs on a server that has its own: leave it out, or choose "
-            "--server model.",
-        ),
+        (("--db", "postgresql", "--ram", "1GB"),
+         "--ram is for page models, and PostgreSQL runs on a server that has its own: leave it out, or choose "
+         "--server model."),
+        (("--db", "sqlite", "--checkpoint", "1GB"),
+         "--checkpoint is for page models, and SQLite runs on a server that has its own: leave it out, or choose "
+         "--server model."),
         ((*SMALL, "--ram", "99x"), "--ram '99x' is no size: write it as 512MB or 64GB."),
         ((*SMALL, "--ram", "100KB"), "a cache of 102,400 bytes has fewer than 100 pages: give it more memory."),
     ],
-)
+)  # fmt: skip
 def test_sizes_that_make_no_sense(here: Run, arguments: tuple[str, ...], message: str) -> None:
     done = here(*arguments)
     assert (done.returncode, " ".join(done.stderr.split())) == (2, f"keybench: {message}")

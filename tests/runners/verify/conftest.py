@@ -26,7 +26,6 @@ OPEN = Question("it rains", "Who knows.", (SECOND,), lambda _: Verdict("not meas
 
 @pytest.fixture
 def variables() -> dict[str, str]:
-    """The environment of the command."""
     return environment(folder_for_servers())
 
 

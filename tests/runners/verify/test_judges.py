@@ -167,20 +167,12 @@ PAST = "after deletions and more inserts, the index has the leaf pages of the pa
         ("mssql", {Metric.LEAF_DENSITY: 1.3}, {SORTED}),
         ("oracle", {Metric.LEAF_DENSITY: 1.3}, {SORTED}),
         ("mssql", {PAGES: 1.2}, {ASCENDING, SPLIT, REBUILT, PAST}),
-        (
-            "oracle",
-            {PAGES: 1.2},
-            {
-                ASCENDING,
-                SPLIT,
-                REBUILT,
-                PAST,
-                "the leaves are the first and one for each of leaf node splits, appends among them",
-            },
-        ),
+        ("oracle", {PAGES: 1.2},
+         {ASCENDING, SPLIT, REBUILT, PAST,
+          "the leaves are the first and one for each of leaf node splits, appends among them"}),
         ("mssql", {Metric.SPLIT_COUNTER: 1.5}, {"page allocations are appends and splits that move rows"}),
     ],
-)
+)  # fmt: skip
 def test_a_server_that_does_something_else_is_found_out(
     name: str, change: Mapping[Metric, float], differing: set[str]
 ) -> None:

@@ -17,7 +17,6 @@ ASKING = [on for on in engines().values() if on.questions]
 
 
 def planned(database: str, load: QuestionLoad) -> tuple[TrialPlan, ...]:
-    """The trials of a load."""
     work = load_scenario(load.scenario)
     scenario = work.with_equal_writers(load.writers) if load.writers else work
     layouts, at = resolve_layouts(load.layouts, work), {database: "container"}

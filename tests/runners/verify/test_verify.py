@@ -113,52 +113,40 @@ def test_an_unknown_database(verify: Verify) -> None:
 
 @pytest.mark.parametrize(("name", "title"), [("mssql", "SQL Server"), ("oracle", "Oracle")])
 def test_no_docker_daemon(verify: Verify, name: str, title: str) -> None:
-    refused(
-        verify,
-        4,
+    said = (
         f"{title} is verified in a container, and {NOBODY}: start Docker and give the command again, or give the URL "
-        f"of a server of yours: --server {name}://user@host.",
-        name,
+        f"of a server of yours: --server {name}://user@host."
     )
+    refused(verify, 4, said, name)
     assert NO_DOCKER in NOBODY
 
 
 def test_a_licence_that_nobody_has_accepted(verify: Verify) -> None:
     with answering() as (host, asked):
-        refused(
-            verify,
-            4,
+        said = (
             "no SQL Server server can be started here:\n"
             "SQL Server's container needs you to accept Microsoft's licence terms "
             "(https://go.microsoft.com/fwlink/?linkid=857698): read them, then add --accept-eula mssql or set "
-            "ACCEPT_EULA=Y.",
-            "mssql",
-            DOCKER_HOST=host,
+            "ACCEPT_EULA=Y."
         )
+        refused(verify, 4, said, "mssql", DOCKER_HOST=host)
         assert set(asked) <= {"GET /_ping"}
 
 
 def test_a_page_model_is_no_server(verify: Verify) -> None:
-    refused(
-        verify,
-        2,
-        "--server model: a verification compares the page model with a server. Choose one of embedded, or give a URL.",
-        "sqlite",
-        "--server",
-        "model",
+    said = (
+        "--server model: a verification compares the page model with a server. Choose one of embedded, or give a URL."
     )
+    refused(verify, 2, said, "sqlite", "--server", "model")
 
 
 def test_an_engine_without_questions(verify: Verify, asking: Callable[..., None]) -> None:
     asking()
     having = ", ".join(name for name in sorted(engines()) if name != "sqlite")
-    refused(
-        verify,
-        2,
-        f"SQLite declares no questions, so there is nothing to verify: {having} do. "
-        "docs/engines.md says how an engine declares them.",
-        "sqlite",
+    said = (
+        f"SQLite declares no questions, so there is nothing to verify: {having} do. docs/engines.md says how an engine"
     )
+    refused(verify, 2, f"{said} declares them.", "sqlite")
 
 
 def test_another_make_is_asked_but_nothing_of_it_is_sent_in(

@@ -33,8 +33,6 @@ def local_cluster(workers: int, environment: Mapping[str, str]) -> Iterator[str]
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    assert process.stdin
-    assert process.stdout
     try:
         yield process.stdout.readline().strip()
     finally:

@@ -176,7 +176,6 @@ def test_every_deadlock_that_innodb_ends_is_a_counted_retry(server: tuple[Target
     after = admin.value(count)  # type: ignore[attr-defined]
     check_keys(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
     admin.close()
-    assert done.rollbacks is not None
     assert done.rollbacks.deadlocks == after - before > 0
     assert done.rollbacks.retries.sum() == done.rollbacks.deadlocks
     assert len(done.rollbacks.retries) == 1200

@@ -23,6 +23,7 @@ from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import WorkerLost
 from keybench.scenarios.files import load_scenario
 from tests.databases.installed import free_port
+from tests.errors import raised
 from tests.runners.conftest import Run, prepared
 from tests.runners.owned import PASSWORD, owned
 from tests.runners.writers.dask_processes import local_cluster, scheduler_of_its_own
@@ -60,9 +61,7 @@ def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target
     try:
         pool = ExecutorPool(cluster)
         pool.check(on.name, target.address, 4, ("morris",))
-        with pytest.raises(UsageError) as caught:
-            pool.check(on.name, target.address, 5, ("morris",))
-        assert str(caught.value) == (
+        assert raised(UsageError, pool.check, on.name, target.address, 5, ("morris",)) == (
             f"5 writers need as many worker processes, and the Dask cluster at {address} has 4: start more "
             f"(`dask worker {address} --nworkers 5 --nthreads 1`), or use fewer writers."
         )
@@ -121,11 +120,8 @@ def test_a_scheduler_that_is_killed_makes_an_error_of_the_trial(target: Target) 
             assert progress
             lost = rf"writer [1-4] of 4 was lost with its worker\.|the Dask cluster at {address} no longer answers \(.*"
             assert re.fullmatch(lost, str(caught.value))
-            with pytest.raises(WorkerLost) as later:
-                load_rows(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
-            assert str(later.value) == (
-                f"the Dask cluster at {address} no longer answers (it has ended): see the scheduler's log."
-            )
+            said = raised(WorkerLost, load_rows, target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
+            assert said == f"the Dask cluster at {address} no longer answers (it has ended): see the scheduler's log."
         finally:
             admin.close()
             cluster.close()
@@ -138,13 +134,11 @@ def pid(cluster: DaskCluster, place: int) -> int:
 
 
 def test_an_address_that_does_not_answer_is_an_error_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert dask_cluster.CONNECT_SECONDS == 5
     monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 1)
     nobody, begin = f"tcp://127.0.0.1:{free_port()}", time.monotonic()
-    with pytest.raises(EnvironmentMissing) as caught:
-        DaskCluster(nobody)
+    said = raised(EnvironmentMissing, DaskCluster, nobody)
     assert time.monotonic() - begin < 10
-    assert str(caught.value) == (
+    assert said == (
         f"no Dask scheduler answers at {nobody} within 1 s (OSError): check the address, and that `dask scheduler` is "
         "up there."
     )
@@ -154,9 +148,8 @@ def test_without_the_package_the_error_gives_the_command_that_installs_it(monkey
     import sys
 
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(EnvironmentMissing) as caught:
-        DaskCluster("tcp://127.0.0.1:8786")
-    assert str(caught.value) == "--executor needs the Python package distributed: pip install 'keybench[cluster]'."
+    said = raised(EnvironmentMissing, DaskCluster, "tcp://127.0.0.1:8786")
+    assert said == "--executor needs the Python package distributed: pip install 'keybench[cluster]'."
 
 
 @pytest.mark.long

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from keybench.databases.contract.roles import Address, Admin
-from keybench.databases.core.coordination import TABLE, HasCoordinationTable
+from keybench.databases.core.coordination import TABLE
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, ServerError, UsageError
@@ -32,6 +32,7 @@ from keybench.runners.writers.processes import Outcome, WorkerLost, context
 from keybench.runners.writers.remote import Call, TableBarrierHandle, identity
 from keybench.runners.writers.writer import WriterResult, WriterTask
 from keybench.scenarios.files import load_scenario
+from tests.errors import raised
 from tests.parameters import first
 from tests.runners.conftest import prepared
 from tests.runners.owned import PASSWORD, owned
@@ -80,8 +81,6 @@ def pool_on(executor: Executor, workers: int) -> ExecutorPool:
 
 
 class RecordingPool(ExecutorPool):
-    """Keeps the results of the writers."""
-
     results: Sequence[WriterResult] = ()
 
     def run(self, tasks: Sequence[WriterTask], **options: Any) -> list[WriterResult]:
@@ -121,7 +120,6 @@ def test_eight_writers_wait_for_one_another_and_lose_nothing(target: Target, adm
 
 
 def table_is_there(target: Target) -> bool:
-    assert isinstance(target.engine, HasCoordinationTable)
     coordination = target.engine.coordination_table(target.address)
     try:
         coordination.active_writers(1)
@@ -177,7 +175,6 @@ def test_the_error_of_one_writer_is_the_one_that_is_reported(target: Target, adm
 
 
 def test_a_writer_is_not_begun_twice_and_a_load_that_is_over_not_at_all(target: Target) -> None:
-    assert isinstance(target.engine, HasCoordinationTable)
     coordination = target.engine.coordination_table(target.address)
     handle = TableBarrierHandle(target.address, 7, 1, 10, 60)
     twice = r"^the writer had begun before and its worker was lost: it is not run a second time\.$"
@@ -198,7 +195,6 @@ def test_a_writer_is_not_begun_twice_and_a_load_that_is_over_not_at_all(target: 
 
 def test_no_writer_runs_further_ahead_than_the_limit(target: Target) -> None:
     """Three writers in threads, each with every third row."""
-    assert isinstance(target.engine, HasCoordinationTable)
     coordination = target.engine.coordination_table(target.address)
     coordination.create(9, 3)
     rows, skew = 300, 12
@@ -253,9 +249,7 @@ def test_a_call_holds_no_password(target: Target) -> None:
 def test_a_worker_with_another_keybench_is_refused() -> None:
     own, future = identity(), Future[Any]()
     future.set_result(("result", replace(own, machine="there", code="0123456789abcdef")))
-    with pytest.raises(EnvironmentMissing) as caught:
-        executor_module._checked(future, own, "the cluster")
-    assert str(caught.value) == (
+    assert raised(EnvironmentMissing, executor_module._checked, future, own, "the cluster") == (
         f"a worker on there has keybench {own.keybench} (code 0123456789abcdef), and this machine has {own.keybench} "
         f"(code {own.code}): install the same version on all machines."
     )
@@ -283,9 +277,7 @@ def test_a_worker_without_keybench_is_refused() -> None:
     ],
 )  # fmt: skip
 def test_what_an_executor_cannot_do_is_refused_at_once(executor: str, servers: dict[str, str], message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        dask_cluster.check_executor(executor, servers)
-    assert str(caught.value) == message
+    assert raised(UsageError, dask_cluster.check_executor, executor, servers) == message
 
 
 def test_clocks_are_aligned_at_the_middle_of_the_release() -> None:

@@ -166,13 +166,7 @@ def test_a_server_that_stops_under_eight_writers_is_an_error() -> None:
         provision.stop()
 
 
-@pytest.mark.parametrize(
-    ("scenario", "objects"),
-    [
-        ("clustered-by-date", {CLUSTERED}),
-        ("fk-index", {PARENT}),
-    ],
-)
+@pytest.mark.parametrize(("scenario", "objects"), [("clustered-by-date", {CLUSTERED}), ("fk-index", {PARENT})])
 def test_tables_beyond_the_single_key(target: Target, scenario: str, objects: set[str]) -> None:
     """Four writers, one row a transaction; where the server tells their order, the model has the server's pages."""
     database = target.engine.name
