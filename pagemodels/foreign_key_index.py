@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from keybench.model.keys import Keys
 from keybench.pagemodels.contract import PageModel, SizedByValue, TakesPayloads
 from keybench.pagemodels.page_stats import PageStats
+from keybench.pagemodels.ranking import Integers, Sizes
 
 N = TypeVar("N", bound=np.generic)
 M = TypeVar("M", PageModel, SizedByValue)
@@ -32,17 +33,17 @@ class _Repeated:
 
     times: int
     """Entries of each key."""
-    parents: NDArray[np.int64] | None = None
+    parents: Integers | None = None
     """(keys · times,): for each entry, in order of arrival, the index of its key in the keys' order of arrival; None if
     the entries of each key arrive together."""
-    lengths: NDArray[np.int64] | None = None
+    lengths: Integers | None = None
     """(keys,): characters of the payload that each key's rows have, if they vary."""
 
-    def interleaved(self, parents: NDArray[np.int64]) -> Self:
+    def interleaved(self, parents: Integers) -> Self:
         """The model where entries arrive in this order: `parents` as the field of that name (`RepeatsKeys`)."""
         return replace(self, parents=parents)
 
-    def with_payloads(self, lengths: NDArray[np.int64]) -> Self:
+    def with_payloads(self, lengths: Integers) -> Self:
         """The model for payloads of these lengths in characters, (keys,), one for each key (`TakesPayloads`)."""
         return replace(self, lengths=lengths)
 
@@ -59,7 +60,7 @@ class Repeated(_Repeated):
 
     model: PageModel
 
-    def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,). `checkpoints`: numbers of keys."""
         entry_ranks = _entry_ranks(ranks, self.times, self.parents)
         entry_checkpoints = [keys * self.times for keys in checkpoints]
@@ -72,13 +73,11 @@ class SizedRepeated(_Repeated):
 
     model: SizedByValue
 
-    def sizes(self, keys: Keys) -> NDArray[np.uint16]:
+    def sizes(self, keys: Keys) -> Sizes:
         """Bytes of an entry of each key: (n,)."""
         return self.model.sizes(keys)
 
-    def insert(
-        self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
-    ) -> PageStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,). `checkpoints`: numbers of keys.
         `sizes`: (n,), bytes of an entry of each key."""
         entry_ranks = _entry_ranks(ranks, self.times, self.parents)
@@ -88,7 +87,7 @@ class SizedRepeated(_Repeated):
         return _in_keys(model.insert(entry_ranks, entry_checkpoints, sizes=entry_sizes), self.times)
 
 
-def _entry_ranks(ranks: NDArray[np.int64], times: int, parents: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def _entry_ranks(ranks: Integers, times: int, parents: Integers | None) -> Integers:
     """(keys · times,): the ranks of entries among all entries, in order of arrival, from the ranks of their keys.
     `times`, `parents`: the fields of `_Repeated`."""
     if parents is None:
@@ -99,7 +98,7 @@ def _entry_ranks(ranks: NDArray[np.int64], times: int, parents: NDArray[np.int64
     return entries
 
 
-def _for_entries(values: NDArray[N], times: int, parents: NDArray[np.int64] | None) -> NDArray[N]:
+def _for_entries(values: NDArray[N], times: int, parents: Integers | None) -> NDArray[N]:
     """(keys · times,): for each entry, in order of arrival, the value that its key has in `values`, (keys,)."""
     return np.repeat(values, times) if parents is None else values[parents]
 

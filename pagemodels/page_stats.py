@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Any, Literal, NamedTuple, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from keybench.model.metric import Metric
 from keybench.model.reading import Origin, Reading
 from keybench.model.subject import KEY, Subject
+from keybench.pagemodels.ranking import Integers
 
 
 class LeafOrder(NamedTuple):
@@ -26,12 +24,12 @@ class LeafOrder(NamedTuple):
     """Links that do not go to the next page number."""
 
     @classmethod
-    def from_chain(cls, numbers: NDArray[np.int64]) -> LeafOrder:
+    def from_chain(cls, numbers: Integers) -> LeafOrder:
         """From the leaves' page numbers in key order: (leaves,)."""
         return cls.from_links(numbers[:-1], numbers[1:], len(numbers))
 
     @classmethod
-    def from_links(cls, numbers: NDArray[np.int64], successors: NDArray[np.int64], leaves: int) -> LeafOrder:
+    def from_links(cls, numbers: Integers, successors: Integers, leaves: int) -> LeafOrder:
         """From the page numbers of all leaves that have a successor, in any order, and of their successors: (links,)
         each."""
         return cls(
@@ -82,9 +80,9 @@ class PageStats:
     """Order fragmentation in %, by the common definition (`LeafOrder.back_links`)."""
     nonadjacent: float
     """`LeafOrder.nonadjacent`, in %; NaN where pages of other tables lie in between, which the model does not know."""
-    page_numbers: NDArray[np.int64]
+    page_numbers: Integers
     """(leaf_pages,): the number of each leaf page, in key order; the model chooses where numbers begin."""
-    page_rows: NDArray[np.int64]
+    page_rows: Integers
     """(leaf_pages,): rows on each leaf page, in key order."""
     garbage_bytes: int | None = None
     """Bytes in leaves of records that were moved away; None for engines that leave none."""
@@ -100,8 +98,8 @@ class PageStats:
     def from_chain(
         cls,
         last: Checkpoint,
-        page_numbers: NDArray[np.int64],
-        page_rows: NDArray[np.int64],
+        page_numbers: Integers,
+        page_rows: Integers,
         *,
         fragmentation: Literal["back links", "not adjacent"] = "back links",
         among_others: bool = False,

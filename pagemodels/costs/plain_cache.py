@@ -22,8 +22,8 @@ from keybench.pagemodels.costs.lru import BRANCH, CHANGED, LEAF, LOOKED_AT, NEW,
 from keybench.pagemodels.costs.touches import NONE, Ancestry, ancestry, borders, leaves_touched, touched
 from keybench.pagemodels.half_split.levels import build_branches, build_level
 from keybench.pagemodels.half_split.model import SplitModel
+from keybench.pagemodels.ranking import Integers
 
-Integers = NDArray[np.int64]
 Places = NDArray[np.int32]
 
 NOTE = "a plain cache that keeps the pages used last, not the server's own rule: no live server has confirmed it"

@@ -8,15 +8,8 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 from keybench.pagemodels.half_split.kernel import COUNT, FIRST, NEXT, SETTLED, UPPER, USED, USED_SLOTS, Leaves, Rule
-from keybench.pagemodels.half_split.levels import (
-    Integers,
-    Kept,
-    LevelMemory,
-    LevelPages,
-    Sizes,
-    level_of,
-    numbers_by_birth,
-)
+from keybench.pagemodels.half_split.levels import Kept, LevelMemory, LevelPages, level_of, numbers_by_birth
+from keybench.pagemodels.ranking import Integers, Sizes
 
 ABSENT, PRESENT, DELETED = range(3)
 """States of a key. The entry of a deleted key is still in a leaf, until the leaf is swept."""
@@ -26,7 +19,7 @@ States = NDArray[np.uint8]
 
 
 @kernel
-def change(states: States, ranks: NDArray[np.int64], before: int, after: int) -> int:
+def change(states: States, ranks: Integers, before: int, after: int) -> int:
     """Changes these keys from the state `before` to `after`. Returns their number. If a rank is no key, comes twice, or
     its key is in another state, nothing is changed, and the place of the first such rank in `ranks` is returned."""
     for i in range(len(ranks)):
@@ -50,7 +43,7 @@ def forget(states: States) -> int:
 
 
 @kernel
-def sweep_leaf(leaves: Leaves, sizes: NDArray[np.uint16], states: States, slot: int) -> int:
+def sweep_leaf(leaves: Leaves, sizes: Sizes, states: States, slot: int) -> int:
     """Removes the entries of deleted keys from the leaf in `slot`, and makes these keys absent. Returns how many
     entries the leaf has then. `sizes`: bytes of each entry by rank; empty if entries are counted."""
     slots, content = leaves.slots, leaves.content
@@ -70,7 +63,7 @@ def sweep_leaf(leaves: Leaves, sizes: NDArray[np.uint16], states: States, slot: 
 
 
 @kernel
-def sweep(leaves: Leaves, sizes: NDArray[np.uint16], states: States) -> int:
+def sweep(leaves: Leaves, sizes: Sizes, states: States) -> int:
     """Removes the entries of deleted keys from all leaves (`sweep_leaf`). Returns how many leaves are empty then."""
     empty = 0
     for slot in range(leaves.state[USED_SLOTS]):
@@ -79,7 +72,7 @@ def sweep(leaves: Leaves, sizes: NDArray[np.uint16], states: States) -> int:
 
 
 @kernel
-def sweep_of(leaves: Leaves, sizes: NDArray[np.uint16], states: States, ranks: NDArray[np.int64]) -> int:
+def sweep_of(leaves: Leaves, sizes: Sizes, states: States, ranks: Integers) -> int:
     """Removes the entries of deleted keys from the leaves that hold these keys (`sweep_leaf`). Returns how many of
     these leaves are empty then."""
     cells, slots = leaves.cells, leaves.slots
@@ -94,7 +87,7 @@ def sweep_of(leaves: Leaves, sizes: NDArray[np.uint16], states: States, ranks: N
 
 
 @kernel
-def pages_needed(sizes: NDArray[np.uint16], states: States, room: int) -> int:
+def pages_needed(sizes: Sizes, states: States, room: int) -> int:
     """How many pages a sorted build makes of entries of different sizes, if a page takes `room` bytes; at least one."""
     pages, used = 1, 0
     for rank in range(len(states)):
@@ -108,12 +101,12 @@ def pages_needed(sizes: NDArray[np.uint16], states: States, room: int) -> int:
 @kernel
 def fill_leaves(
     leaves: Leaves,
-    sizes: NDArray[np.uint16],
+    sizes: Sizes,
     states: States,
     room: int,
     overlap: int,
-    lowers: NDArray[np.int64],
-    births: NDArray[np.int64],
+    lowers: Integers,
+    births: Integers,
 ) -> None:
     """Fills the slots 0, 1, 2 … with the keys that are present, in order. Each takes `room` entries, or bytes if there
     are `sizes`; up to `overlap` entries more stay if no further one comes (`SortedBuild.overlap`). Writes to `lowers`

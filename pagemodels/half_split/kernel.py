@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import allocating, inlined, int64, kernel
 from keybench.pagemodels.memory import prefetch, select, sort
+from keybench.pagemodels.ranking import Integers, Sizes
 
 FIRST, APPEND, EDGE, INTERIOR = -1, 0, 1, 2
 """Why a page exists: it is the first one, or a split of this kind made it."""
@@ -49,13 +50,13 @@ class Leaves(NamedTuple):
     """The slot of each cell's first rank."""
     slots: NDArray[np.int32]
     """(slots, 8): by the names above."""
-    births: NDArray[np.int64]
+    births: Integers
     """The row that made each leaf, from 0; −1 for the first leaf."""
     kinds: NDArray[np.int8]
     """The kind of split that made each leaf."""
     content: NDArray[np.int32]
     """(slots, entries): the ranks in each leaf, in any order but for the last one inserted."""
-    state: NDArray[np.int64]
+    state: Integers
     """(2,): by the names above."""
     scratch: NDArray[np.int32]
     """(entries + 1,): the entries of a leaf that is being split."""
@@ -68,13 +69,13 @@ class SplitRules(NamedTuple):
 
     room: int
     room_last: int
-    keep: NDArray[np.int64]
+    keep: Integers
     """(3,): what stays left by number of entries, by kind of split."""
     half: int
     after_latest: bool
     before_latest: bool
     together: int
-    choices: NDArray[np.int64]
+    choices: Integers
     """(3, most): what may stay left by kind of split, the best first, zeros behind the last; (3, 0) for no choices."""
 
 
@@ -158,7 +159,7 @@ def _kept_near_latest(rules: SplitRules, items: NDArray[np.int32], n: int, rank:
 
 
 @inlined
-def _weight(sizes: NDArray[np.uint16], item: int, left_out: int) -> int:
+def _weight(sizes: Sizes, item: int, left_out: int) -> int:
     """What an entry counts in a split by bytes: its size, 1 if all have one size (`sizes` is empty), 0 for `left_out`,
     the new entry where only those present count."""
     if item == left_out:
@@ -167,7 +168,7 @@ def _weight(sizes: NDArray[np.uint16], item: int, left_out: int) -> int:
 
 
 @kernel
-def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], half: int, rank: int) -> int:
+def _kept_by_size(items: NDArray[np.int32], n: int, sizes: Sizes, half: int, rank: int) -> int:
     """Sorts the first n items, of which `rank` is the new one. Returns how many of the lowest stay left: at least 1,
     not all. `sizes`: of entries by rank; empty if all are alike. `half`: AT_MOST_HALF and its neighbours, above."""
     sort(items, n)
@@ -185,7 +186,7 @@ def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], h
 
 
 @kernel
-def _kept_between_keys(items: NDArray[np.int32], n: int, choices: NDArray[np.int64], together: int) -> int:
+def _kept_between_keys(items: NDArray[np.int32], n: int, choices: Integers, together: int) -> int:
     """Sorts the first n items. Returns the first of the choices (how many stay left) that parts no key's entries; 0 if
     all choices do. `together`: entries of each key."""
     sort(items, n)
@@ -216,7 +217,7 @@ def _gather(leaves: Leaves, slot: int, rank: int) -> bool:
 
 @kernel
 def _select_lower(
-    leaves: Leaves, rules: SplitRules, sizes: NDArray[np.uint16], slot: int, rank: int, is_highest: bool, kind: int
+    leaves: Leaves, rules: SplitRules, sizes: Sizes, slot: int, rank: int, is_highest: bool, kind: int
 ) -> int:
     """Moves those entries in `scratch` to its front that stay left in a split of this kind. Returns their number; the
     lowest of the others is directly behind them. `is_highest`: whether `rank`, the new one, is above all others."""
@@ -269,7 +270,7 @@ def divide(leaves: Leaves, slot: int, separator: int, time: int, kind: int, new:
 
 
 @kernel
-def fill(leaves: Leaves, sizes: NDArray[np.uint16], slot: int, begin: int, end: int, rank: int) -> None:
+def fill(leaves: Leaves, sizes: Sizes, slot: int, begin: int, end: int, rank: int) -> None:
     """Gives a leaf the entries of `scratch` from `begin` to `end`. If the new entry `rank` is among them, it goes
     behind the others: the last entry of a page is the last one inserted."""
     slots, content, scratch = leaves.slots, leaves.content, leaves.scratch
@@ -289,9 +290,7 @@ def fill(leaves: Leaves, sizes: NDArray[np.uint16], slot: int, begin: int, end: 
 
 
 @kernel
-def split(
-    leaves: Leaves, rules: SplitRules, sizes: NDArray[np.uint16], slot: int, rank: int, time: int, new: int
-) -> None:
+def split(leaves: Leaves, rules: SplitRules, sizes: Sizes, slot: int, rank: int, time: int, new: int) -> None:
     """Splits the leaf in `slot`, which has no room for `rank`, the row with number `time`. The new page takes the upper
     part of the entries. Of both pages, the one with the narrower range goes to the free slot `new`."""
     items = leaves.slots[slot, COUNT] + 1
@@ -312,7 +311,7 @@ def split(
 def insert(
     leaves: Leaves,
     rules: SplitRules,
-    sizes: NDArray[np.uint16],
+    sizes: Sizes,
     ranks: NDArray[Any],
     times: NDArray[np.int32],
     start: int,
@@ -361,7 +360,7 @@ def insert(
 class Groups(NamedTuple):
     """Groups of leaves that follow one another."""
 
-    uppers: NDArray[np.int64]
+    uppers: Integers
     """The upper border of each group."""
     shift: int
     """log2 of the distance between the ranks whose groups `firsts` has."""
@@ -372,9 +371,7 @@ class Groups(NamedTuple):
 
 
 @allocating
-def regroup(
-    groups: Groups, ranks: NDArray[np.int64], sorted_ranks: NDArray[np.int32], places: NDArray[np.int32]
-) -> None:
+def regroup(groups: Groups, ranks: Integers, sorted_ranks: NDArray[np.int32], places: NDArray[np.int32]) -> None:
     """Writes the ranks, sorted stably by their group, to `sorted_ranks`, and where each was in `ranks` to `places`."""
     uppers, shift, firsts, group_of = groups.uppers, groups.shift, groups.firsts, groups.scratch
     ends = np.zeros(len(uppers), np.int64)

@@ -36,11 +36,9 @@ from keybench.pagemodels.half_split.kernel import APPEND, EDGE, INTERIOR, USED_S
 from keybench.pagemodels.half_split.levels import (
     FIRST_ROOT,
     NO_SIZES,
-    Integers,
     Kept,
     LevelMemory,
     LevelPages,
-    Sizes,
     TreeLevel,
     build_branches,
     build_level,
@@ -51,7 +49,7 @@ from keybench.pagemodels.half_split.levels import (
     rebuilt_above,
 )
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import chosen, is_permutation, require
+from keybench.pagemodels.ranking import Integers, Sizes, chosen, is_permutation, require
 
 _NO_NUMBERS: Mapping[int, int] = {}
 _FEW = 64
@@ -293,17 +291,17 @@ class SplitModel:
         """An empty index, into which `keys` keys will come in all."""
         return self.kind(self, keys)
 
-    def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,), a permutation of 0 … n − 1.
         `checkpoints`: ascending numbers of rows after which the leaf level is noted."""
         return self._insert(ranks, checkpoints, NO_SIZES, None)
 
     def _insert(
         self,
-        ranks: NDArray[np.int64],
+        ranks: Integers,
         checkpoints: Sequence[int],
-        sizes: NDArray[np.uint16],
-        arrived: NDArray[np.int64] | None,
+        sizes: Sizes,
+        arrived: Integers | None,
     ) -> PageStats:
         """As `insert`, for entries of these sizes, by rank; all have one size if `sizes` is empty. `arrived[i]`: the
         size of the first i + 1 entries together; None if all have one size."""
@@ -322,7 +320,7 @@ class SplitModel:
         )
 
     def _checkpoints(
-        self, leaves: TreeLevel, checkpoints: Sequence[int], arrived: NDArray[np.int64] | None
+        self, leaves: TreeLevel, checkpoints: Sequence[int], arrived: Integers | None
     ) -> tuple[Checkpoint, ...]:
         """The leaf level after each of these numbers of rows. `arrived`: as of `_insert`."""
         births_by_kind = {kind: np.sort(leaves.births[leaves.kinds == kind]) for kind in (APPEND, EDGE, INTERIOR)}
@@ -343,18 +341,18 @@ class SizedSplitModel:
     new entry might still not fit."""
 
     model: SplitModel
-    entry_bytes: Callable[[Keys], NDArray[np.uint16]]
+    entry_bytes: Callable[[Keys], Sizes]
     """Bytes of the entry of each key, without its payload if payloads vary."""
-    payload_bytes: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None = None
+    payload_bytes: Callable[[Integers], Integers] | None = None
     """Bytes that payloads add to their entries, from their numbers of characters; None if payloads do not vary."""
-    lengths: NDArray[np.int64] | None = field(default=None, compare=False)
+    lengths: Integers | None = field(default=None, compare=False)
     """(n,): characters of each row's payload, in order of arrival."""
 
-    def with_payloads(self, lengths: NDArray[np.int64]) -> SizedSplitModel:
+    def with_payloads(self, lengths: Integers) -> SizedSplitModel:
         """The model for rows whose payloads have these numbers of characters, in order of arrival: int64 (n,)."""
         return replace(self, lengths=lengths)
 
-    def sizes(self, keys: Keys) -> NDArray[np.uint16]:
+    def sizes(self, keys: Keys) -> Sizes:
         """Bytes of the entry of each key: (n,). UsageError for an entry of varying size that is too long."""
         sizes = self.entry_bytes(keys)
         if self.payload_bytes is None:
@@ -367,9 +365,7 @@ class SizedSplitModel:
             )
         return whole.astype(np.uint16)
 
-    def insert(
-        self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
-    ) -> PageStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> PageStats:
         """Builds the index from keys in order of arrival. `sizes`: bytes of their entries, in the same order.
         UsageError for another number of sizes than of keys, and for sizes that are too small."""
         self._require(sizes, len(ranks))
@@ -378,12 +374,12 @@ class SizedSplitModel:
             by_rank[ranks] = sizes
         return self.model._insert(ranks, checkpoints, by_rank, np.cumsum(sizes, dtype=np.int64))
 
-    def sized_state(self, sizes: NDArray[np.uint16]) -> IndexState:
+    def sized_state(self, sizes: Sizes) -> IndexState:
         """An empty index, into which entries of these sizes will come in all, by rank: (keys,)."""
         self._require(sizes, len(sizes))
         return self.model.kind(self.model, len(sizes), sizes)
 
-    def _require(self, sizes: NDArray[np.uint16], rows: int) -> None:
+    def _require(self, sizes: Sizes, rows: int) -> None:
         """UsageError unless there is a size for each row, and none is too small."""
         if len(sizes) != rows or (rows and int(sizes.min()) < self.model.leaf.smallest):
             raise UsageError("one size for each row is needed, none below the smallest: make them with `sizes`.")

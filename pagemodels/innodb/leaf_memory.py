@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from keybench.compiled import allocating, inlined, kernel
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 from keybench.pagemodels.memory import sort
+from keybench.pagemodels.ranking import Integers, Sizes
 
 Ints = NDArray[Any]
 
@@ -93,9 +94,7 @@ def directory(records: int) -> int:
     return (2 * records + 3) // 4
 
 
-def new(
-    size: int, page_bytes: int, rows: int, sizes: NDArray[np.uint16], *, clustered: bool, shrinks: bool
-) -> LeafPages:
+def new(size: int, page_bytes: int, rows: int, sizes: Sizes, *, clustered: bool, shrinks: bool) -> LeafPages:
     """One empty leaf, and memory for the leaves that `rows` rows usually need; `grow` gives more. `size`: bytes of a
     record, or of the smallest one. `sizes`: (rows,), bytes of each record by rank; (0,) if all have one size.
     `clustered`: whether a sixteenth of a page is kept free. `shrinks`: as the field of that name."""
@@ -369,13 +368,13 @@ def note(leaves: LeafPages, row: int, what: int, kind: int, full: int, separator
     leaves.facts[EVENTS] += 1
 
 
-def events_of(leaves: LeafPages) -> NDArray[np.int64]:
+def events_of(leaves: LeafPages) -> Integers:
     """All events in order of the rows: int64 (events, 8)."""
     return leaves.events[: leaves.facts[EVENTS]]
 
 
 @allocating
-def chain(leaves: LeafPages) -> NDArray[np.int64]:
+def chain(leaves: LeafPages) -> Integers:
     """The slots of all leaves in key order: int64 (leaves,)."""
     slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES] - leaves.facts[GIVEN_BACK], np.int64)
     slot = leaves.cells[0]

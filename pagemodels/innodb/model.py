@@ -37,7 +37,7 @@ from keybench.pagemodels.innodb.node_pointers import follow_both
 from keybench.pagemodels.innodb.state import MOST_ROWS, ClusteredState, IndexFormat, InnodbStats
 from keybench.pagemodels.innodb.tablespace import SIZE, Tablespace
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import require
+from keybench.pagemodels.ranking import Integers, Sizes, require
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class InnodbModel(IndexFormat):
 
     table: InnodbModel | None = None
     """For a secondary index: the clustered index, by row id or date, of the table in the same file."""
-    rows: NDArray[np.int64] | None = field(default=None, compare=False)
+    rows: Integers | None = field(default=None, compare=False)
     """(n,): ranks of the rows in that table, if they do not arrive in its order."""
     most: int = 0
     """The most characters of a payload, if payloads vary; 0 if all are alike."""
-    lengths: NDArray[np.int64] | None = field(default=None, compare=False)
+    lengths: Integers | None = field(default=None, compare=False)
     """(n,): characters of each row's payload, in order of arrival."""
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class InnodbModel(IndexFormat):
                     "InnoDB takes shorter keys and payloads only."
                 )
 
-    def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> InnodbStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = ()) -> InnodbStats:
         """Builds the index, and that of the table in the same file, from keys in order of arrival, given by rank:
         int64 (n,), a permutation of 0 … n − 1. `checkpoints` are ascending numbers of rows, each from 1 to n, after
         which the leaf level is noted. UsageError for 2³¹ rows or more, and for other ranks or checkpoints."""
@@ -105,16 +105,14 @@ class InnodbModel(IndexFormat):
             points.append(self._checkpoint(events, rows, used))
         return self._stats(leaves, trees, space, points)
 
-    def _table_events(self, rows: int) -> NDArray[np.int64]:
+    def _table_events(self, rows: int) -> Integers:
         """The events of the table in the same file: int64 (events, 8); none if there is no such table."""
         if not self.table:
             return np.empty((0, leaf.MOVED + 1), np.int64)
         row_ranks = np.empty(0, np.int64) if self.rows is None else self.rows  # empty: rows arrive in the table's order
         return events_of(self.table._load_leaves(row_ranks, rows)[0])
 
-    def _replay(
-        self, events: NDArray[np.int64], table_events: NDArray[np.int64]
-    ) -> tuple[Tablespace, Sequence[BranchTree]]:
+    def _replay(self, events: Integers, table_events: Integers) -> tuple[Tablespace, Sequence[BranchTree]]:
         """(the file, the branch pages of the table, if there is one, and of the index), after all events of both."""
         space, trees = self.new_file(), list[BranchTree]()
         if self.table:
@@ -132,7 +130,7 @@ class InnodbModel(IndexFormat):
                 branch.grow(tree)
         return space, trees
 
-    def _load_leaves(self, ranks: NDArray[np.int64], rows: int) -> tuple[LeafPages, NDArray[np.uint16]]:
+    def _load_leaves(self, ranks: Integers, rows: int) -> tuple[LeafPages, Sizes]:
         """(the leaves after the last of these rows, bytes of each record in order of arrival; (0,) if all have one
         size). `ranks`: of the keys in order of arrival; empty if keys ascend in that order."""
         if self.most:
@@ -164,17 +162,17 @@ class InnodbModel(IndexFormat):
             )
         return ClusteredState(self, keys)
 
-    def by_date(self, rows: NDArray[np.int64]) -> InnodbModel:
+    def by_date(self, rows: Integers) -> InnodbModel:
         """The model beside a table whose rows have these ranks by (created, key) (`contract.BesideTableByDate`)."""
         return replace(self, rows=rows)
 
-    def with_payloads(self, lengths: NDArray[np.int64]) -> InnodbModel:
+    def with_payloads(self, lengths: Integers) -> InnodbModel:
         """The model for rows whose payloads have `lengths` characters, in order of arrival (`contract.TakesPayloads`).
         They change nothing where the model's payloads do not vary."""
         table = self.table.with_payloads(lengths) if self.table else None
         return replace(self, table=table, lengths=lengths if self.most else None)
 
-    def _checkpoint(self, events: NDArray[np.int64], rows: int, used: int) -> Checkpoint:
+    def _checkpoint(self, events: Integers, rows: int, used: int) -> Checkpoint:
         """The leaf level after the first `rows` rows, whose records have `used` bytes together. `events`: (events,
         fields of `leaf`); those with NEIGHBOUR moved records to a neighbour and made no page."""
         splits = events[(events[:, leaf.ROW] < rows) & (events[:, leaf.WHAT] != leaf.NEIGHBOUR)]
@@ -245,7 +243,7 @@ class WithParent:
     parent: PageModel
     """Of the index of the key to which it refers, in the parent's table."""
 
-    def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds both from keys in order of arrival; the figures are those of the foreign key's index."""
         stats = self.model.insert(ranks, checkpoints)
         parent = self.parent.insert(ranks)

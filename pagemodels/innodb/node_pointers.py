@@ -21,6 +21,7 @@ from keybench.pagemodels.innodb.branch_memory import BranchTree, Ints
 from keybench.pagemodels.innodb.leaf_memory import DOWN, ROW, WHAT, directory
 from keybench.pagemodels.innodb.records import FILL_FACTORS, require_fill_factor
 from keybench.pagemodels.innodb.tablespace import EXTENT, LIMIT, MYSQL, Tablespace, allocate, release, reserve_one
+from keybench.pagemodels.ranking import Integers
 
 
 @kernel
@@ -320,7 +321,7 @@ def _add_pointer(
 
 
 @allocating
-def build(tree: BranchTree, space: Tablespace, lowers: NDArray[np.int64], keep: int) -> None:
+def build(tree: BranchTree, space: Tablespace, lowers: Integers, keep: int) -> None:
     """Builds the branch pages over leaves with these lowest ranks, (leaves,), and numbers all pages. The file and the
     root, which is leaf 0, are there already; `keep`: node pointers on a full page."""
     facts, state, numbers = tree.facts, tree.state, tree.leaves

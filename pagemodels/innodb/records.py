@@ -7,11 +7,11 @@ each four records. Ascending insertions leave a sixteenth of the page free.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.ranking import Integers
 
 PAGE_BYTES = 16_384
 """Of a page, by default."""
@@ -94,7 +94,7 @@ def row_records(key: int, payload: int, role: KeyRole) -> tuple[int, int]:
     return leaf, _HEADER + _ROW_ID + (key if role == "by-date" else 0) + _PAGE_NUMBER
 
 
-def payload_bytes(lengths: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def payload_bytes(lengths: Integers, most: int) -> Integers:
     """Bytes of texts, with their lengths, by their characters: (n,). `most`: characters that their column takes."""
     return lengths + np.where((lengths > SHORT_TEXT) & (most > SHORT_LIMIT), 2, 1)
 

@@ -26,9 +26,7 @@ from keybench.pagemodels.innodb.records import MERGE_THRESHOLD, PAGE_BYTES, PAGE
 from keybench.pagemodels.innodb.server_pages import InnodbPages, fill_branches, fill_heaps, fill_space
 from keybench.pagemodels.innodb.tablespace import Tablespace
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import chosen
-
-Integers = NDArray[np.int64]
+from keybench.pagemodels.ranking import Integers, Sizes, chosen
 
 MOST_ROWS = 1 << 31
 """Ranks are 32-bit integers."""
@@ -73,7 +71,7 @@ class IndexFormat:
         """Bytes of a page for records and directory."""
         return self.page_bytes - PAGE_HEADER
 
-    def new_leaves(self, rows: int, sizes: NDArray[np.uint16] = leaf.NO_SIZES) -> LeafPages:
+    def new_leaves(self, rows: int, sizes: Sizes = leaf.NO_SIZES) -> LeafPages:
         """An empty leaf, with memory for the leaves that `rows` rows usually need. `sizes`: (rows,), bytes of each
         record by rank; (0,) if all have one size."""
         smallest = int(sizes.min()) if len(sizes) else self.leaf_bytes

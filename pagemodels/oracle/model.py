@@ -17,7 +17,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
@@ -30,6 +29,7 @@ from keybench.pagemodels.half_split.kernel import ALONE, Rule
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.oracle import records as entries
 from keybench.pagemodels.oracle.state import OracleState
+from keybench.pagemodels.ranking import Sizes
 
 _BRANCH_BYTES = 8028
 """Bytes for rows in a branch block of 8 KiB."""
@@ -94,7 +94,7 @@ def _sized_model(table: Table, parameters: Parameters) -> SizedByValue:
     without_text = replace(table, payload=0) if varying else table
     fixed_bytes = _entry_bytes(without_text, parameters, 0 if numbers else width)
 
-    def entry_bytes(keys: Keys) -> NDArray[np.uint16]:
+    def entry_bytes(keys: Keys) -> Sizes:
         values = entries.number_bytes(keys.data.astype(np.int64)) if numbers else np.zeros(len(keys), np.int64)
         return (fixed_bytes + values).astype(np.uint16)
 

@@ -5,7 +5,8 @@ with a length in front of each, and two bytes in the block's row directory.
 """
 
 import numpy as np
-from numpy.typing import NDArray
+
+from keybench.pagemodels.ranking import Integers
 
 _ROW = 2 + 2
 """Beside a row's columns: flag and lock byte, and its place in the row directory."""
@@ -35,7 +36,7 @@ def column_bytes(width: int) -> int:
     return (1 if width <= _LONG else 3) + width
 
 
-def column_bytes_of(widths: NDArray[np.int64]) -> NDArray[np.int64]:
+def column_bytes_of(widths: Integers) -> Integers:
     """(n,): `column_bytes` of many values in the last column of a row. An empty text is NULL, and not stored."""
     return np.where(widths > 0, np.where(widths <= _LONG, 1, 3) + widths, 0)
 
@@ -61,7 +62,7 @@ def rows_a_heap_block(key: int, payload: int) -> int:
     return max(1, (_DATA_BYTES - _DATA_BYTES * _HEAP_PCTFREE // 100) // row)
 
 
-def number_bytes(values: NDArray[np.int64]) -> NDArray[np.int64]:
+def number_bytes(values: Integers) -> Integers:
     """(n,): bytes of integers as NUMBER: an exponent, and a byte for each pair of decimal digits but trailing 00s; 1
     for zero. Negative numbers of less than 20 pairs end with one byte more."""
     digits = np.where(values < 0, np.uint64(0) - values.astype(np.uint64), values.astype(np.uint64))

@@ -36,6 +36,7 @@ from keybench.pagemodels.postgresql.records import (
     entry_bytes,
     row_data_bytes,
 )
+from keybench.pagemodels.ranking import Integers
 
 _HEADER, _PAGE, _NEXT_PAGE = 24, 20, 8
 """Bytes of a record's header (XLogRecord), of the header of the first page that it names, and of any other page of the
@@ -195,7 +196,7 @@ class _WriteAheadLog:
     """The log while a load goes on."""
 
     sizes: RecordBytes
-    ends: NDArray[np.int64]
+    ends: Integers
     """(parts,): the rows before which each part of the load ends."""
     counts: NDArray[np.float64]
     """(parts, 2): bytes and images so far."""
@@ -212,7 +213,7 @@ class _WriteAheadLog:
     """full_page_writes."""
     began: float
     """The place where the last checkpoint began."""
-    queue: NDArray[np.int64]
+    queue: Integers
     """Pages that it had to write, `done` of which are written."""
     done: int = 0
 
@@ -239,14 +240,14 @@ class _WriteAheadLog:
         """The next checkpoint begins with the segment that lies so many segments further on (XLogCheckpointNeeded)."""
         self.facts[_TRIGGER] = (self.facts[_PLACE] // self.segment + self.segments) * self.segment
 
-    def begin_checkpoint(self, changed: NDArray[np.int64]) -> None:
+    def begin_checkpoint(self, changed: Integers) -> None:
         """From here on, a page's first change logs the whole page. `changed`: pages that are then to be written."""
         self.facts[_REDO] += self.images
         # In the order of the files (BufferSync in bufmgr.c): the table's, whose pages have the last numbers, is older.
         self.queue, self.done, self.began = changed[::-1], 0, self.facts[_PLACE]
         self._set_trigger()
 
-    def pages_due(self) -> NDArray[np.int64]:
+    def pages_due(self) -> Integers:
         """The next pages that the checkpoint has to write, in step with the log (IsCheckpointOnSchedule)."""
         share = (self.facts[_PLACE] - self.began) / (_TARGET * self.segments * self.segment)
         first, self.done = self.done, int(len(self.queue) * share)
@@ -268,7 +269,7 @@ class _WriteAheadLog:
 @kernel
 def _write(
     sizes: RecordBytes,
-    ends: NDArray[np.int64],
+    ends: Integers,
     counts: NDArray[np.float64],
     facts: NDArray[np.float64],
     pages: NDArray[np.int32],

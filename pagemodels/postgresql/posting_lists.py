@@ -35,19 +35,12 @@ from keybench.pagemodels.half_split.kernel import (
     Leaves,
     Rule,
 )
-from keybench.pagemodels.half_split.levels import (
-    NO_SIZES,
-    Integers,
-    LevelMemory,
-    TreeLevel,
-    build_branches,
-    numbers_by_birth,
-)
+from keybench.pagemodels.half_split.levels import NO_SIZES, LevelMemory, TreeLevel, build_branches, numbers_by_birth
 from keybench.pagemodels.memory import sort
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.postgresql.records import LINE_POINTER
 from keybench.pagemodels.postgresql.split_point import SPACE, best_between_keys
-from keybench.pagemodels.ranking import require
+from keybench.pagemodels.ranking import Integers, require
 
 TID = 6
 """Bytes of a row's address in a merged item."""

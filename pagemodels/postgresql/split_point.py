@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.compiled import allocating, int64, kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.postgresql.records import PAGE_BYTES, PAGE_OVERHEAD
-
-Integers = NDArray[np.int64]
+from keybench.pagemodels.ranking import Integers
 
 _FEW, _MANY = 7, 40
 """Elements below which the routine sorts by insertion; elements above which it takes the pivot from nine."""

@@ -28,13 +28,13 @@ from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.half_split import kernel as split_kernel
 from keybench.pagemodels.half_split.build import ABSENT, DELETED, PRESENT, States
 from keybench.pagemodels.half_split.kernel import APPEND, COUNT, EDGE, INTERIOR, LAST, USED, USED_SLOTS, Leaves
-from keybench.pagemodels.half_split.levels import NO_SIZES, Integers, LevelMemory
+from keybench.pagemodels.half_split.levels import NO_SIZES, LevelMemory
 from keybench.pagemodels.half_split.model import SplitModel, SplitState
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.postgresql.posting_lists import density_of, find, merged_bytes, rows_of
 from keybench.pagemodels.postgresql.records import HEAP_OVERHEAD, LINE_POINTER, PAGE_BYTES
 from keybench.pagemodels.postgresql.split_point import SPACE, best_between_keys
-from keybench.pagemodels.ranking import chosen
+from keybench.pagemodels.ranking import Integers, chosen
 
 ONE, TWO, MERGED = range(3)
 """One entry; two entries of two versions; one item for both."""

@@ -15,6 +15,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, kernel
+from keybench.pagemodels.ranking import Integers
 
 ARRIVED, BORDERS = 0, 1
 """The two sets, the parameter `which` of all functions: word i of a set is element 2 i + set. `first`: the number of
@@ -154,7 +155,7 @@ def stepped(marks: Marks, first: int, which: int, rank: int, steps: int) -> int:
 
 
 @kernel
-def listed(marks: Marks, first: int, which: int, rank: int, count: int, ranks: NDArray[np.int64]) -> None:
+def listed(marks: Marks, first: int, which: int, rank: int, count: int, ranks: Integers) -> None:
     """Writes the `count` highest members that are not above a rank to the front of `ranks`, ascending."""
     node, place = first + (rank >> 6), np.uint64(rank & 63)
     word = marks[2 * node + which] << (np.uint64(63) - place) >> (np.uint64(63) - place)  # without those above the rank

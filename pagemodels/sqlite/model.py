@@ -15,7 +15,6 @@ from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
@@ -25,7 +24,7 @@ from keybench.pagemodels.costs import lru
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Server
 from keybench.pagemodels.costs.lru import LruCache
 from keybench.pagemodels.foreign_key_index import repeated
-from keybench.pagemodels.ranking import require
+from keybench.pagemodels.ranking import Integers, Sizes, require
 from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
@@ -42,8 +41,6 @@ from keybench.pagemodels.sqlite.state import (
 )
 from keybench.pagemodels.sqlite.tree import Tree
 
-Ranks = NDArray[np.int64]
-Sizes = NDArray[np.uint16]
 _NO_RANKS = np.empty(0, np.int64)
 _ROWID_OVERHEAD = 55
 """Bytes of a page beside payload and key of a row that just fits it in a rowid table: 35 of the page (file format,
@@ -78,16 +75,16 @@ class _BTreeModel:
 
     table: Table
     page_bytes: int = cells.PAGE_SIZE
-    rows: Ranks | None = field(default=None, compare=False)
+    rows: Integers | None = field(default=None, compare=False)
     """(n,): ranks of the rows in a table by date, in order of arrival; None if they arrive in the table's order."""
-    lengths: Ranks | None = field(default=None, compare=False)
+    lengths: Integers | None = field(default=None, compare=False)
     """(n,): characters of each row's payload, in order of arrival, if they vary."""
 
-    def by_date(self, rows: Ranks) -> Self:
+    def by_date(self, rows: Integers) -> Self:
         """The model for rows with these ranks by (created, key), in order of arrival: int64 (n,)."""
         return replace(self, rows=rows)
 
-    def with_payloads(self, lengths: Ranks) -> Self:
+    def with_payloads(self, lengths: Integers) -> Self:
         """The model for rows whose payloads have these numbers of characters, in order of arrival: int64 (n,)."""
         return replace(self, lengths=lengths)
 
@@ -96,7 +93,7 @@ class _BTreeModel:
 class FixedModel(_BTreeModel):
     """The b-tree of a table with keys of one width."""
 
-    def insert(self, ranks: Ranks, checkpoints: Sequence[int] = ()) -> SqliteStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = ()) -> SqliteStats:
         """Builds the b-tree from keys in order of arrival, given by rank: (n,), a permutation of 0 … n − 1.
         `checkpoints`: ascending numbers of rows after which the leaf level is noted."""
         return _build(self, ranks, checkpoints, np.zeros(1, np.uint16))
@@ -125,7 +122,7 @@ class IntegerModel(_BTreeModel):
         """Bytes of each key in its cell: as a varint if it is the rowid, else as a value of a record."""
         return (cells.varint_bytes if cells.is_rowid(self.table) else cells.integer_bytes)(keys.data.astype(np.int64))
 
-    def insert(self, ranks: Ranks, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> SqliteStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> SqliteStats:
         """As `FixedModel.insert`. `sizes`: of the keys, in order of arrival: (n,). UsageError for another length."""
         if len(sizes) != len(ranks):
             raise UsageError("one size for each row is needed: make them with `sizes`.")
@@ -177,7 +174,7 @@ def _class_of_model(table: Table, page_bytes: int) -> type[FixedModel | IntegerM
     return CostModel if has_cost else FixedModel
 
 
-def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence[int], sizes: Sizes) -> SqliteStats:
+def _build(model: FixedModel | IntegerModel, ranks: Integers, checkpoints: Sequence[int], sizes: Sizes) -> SqliteStats:
     """The figures of the b-tree that these keys make, in order of arrival. `sizes`: bytes of each key that
     `cells.record` does not count, in order of arrival: an integer's; or one 0 for all."""
     n, table, page_bytes = len(ranks), model.table, model.page_bytes
@@ -269,7 +266,7 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
     if table.lengths is not None:
         raise UsageError("the page model of SQLite knows no past of rows of different lengths: give one payload.")
 
-    def row_cells(ranks: Ranks | slice, characters: Ranks, statuses: Ranks) -> _RowCells:
+    def row_cells(ranks: Integers | slice, characters: Integers, statuses: Integers) -> _RowCells:
         payload = cells.text_bytes(characters) if table.payload else np.zeros(len(characters), np.int64)
         if table.status:
             payload = payload + 1 + cells.integer_bytes(statuses)  # a serial type of one byte
@@ -297,7 +294,7 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
     )
 
 
-def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Ranks:
+def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Integers:
     """(rows,): bytes of the payload in each row's record; (1,) if all are alike. UsageError for payloads of different
     lengths that the model was not given."""
     if not model.table.payload:
@@ -308,7 +305,7 @@ def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Ranks:
 
 
 def _trees(
-    table: Table, page_bytes: int, ranks: Ranks, order: Ranks, sizes: Sizes, payload: Ranks
+    table: Table, page_bytes: int, ranks: Integers, order: Integers, sizes: Sizes, payload: Integers
 ) -> tuple[Tree | None, Tree]:
     """(the b-tree of a table by rowid or date, if the key has an index beside it, else None; the b-tree of the key),
     both without pages. `order`: ranks of rows by date, in order of arrival; empty if they arrive by date. `sizes`: as
@@ -347,7 +344,7 @@ class _RowCells(NamedTuple):
     """Overflow pages."""
 
 
-def _cells(table: Table, page_bytes: int, sizes: Sizes, payload: Ranks) -> _RowCells:
+def _cells(table: Table, page_bytes: int, sizes: Sizes, payload: Integers) -> _RowCells:
     """The cells of the table's rows. Rowids are counted only where the rowid is the key. `sizes`, `payload`: as of
     `_trees`."""
     if cells.is_rowid(table):

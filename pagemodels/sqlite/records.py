@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.table import KeyRole, Table
-
-Integers = NDArray[np.int64]
-Sizes = NDArray[np.uint16]
+from keybench.pagemodels.ranking import Integers, Sizes
 
 PAGE_SIZE = 4096
 """Bytes of a page, by default."""

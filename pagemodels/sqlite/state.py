@@ -10,7 +10,7 @@ from keybench.compiled import allocating, kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import chosen, earlier_equals
+from keybench.pagemodels.ranking import Integers, Sizes, chosen, earlier_equals
 from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
@@ -19,10 +19,6 @@ from keybench.pagemodels.sqlite.file_pages import Ints
 from keybench.pagemodels.sqlite.load import erase, erase_beside, load_all, resize
 from keybench.pagemodels.sqlite.records import require_fill
 from keybench.pagemodels.sqlite.tree import Tree
-
-Integers = NDArray[np.int64]
-Ranks = NDArray[np.int64]
-Sizes = NDArray[np.uint16]
 
 
 def fill_tree(tree: Tree, file: Ints, present: Integers, pages: ServerPages, borders: Integers | None) -> None:
@@ -161,7 +157,7 @@ class Values:
     """Whether rows have a status, 0 at first, with an index of its own in the file."""
     largest: int
     """Bytes that `cells` gives at most."""
-    cells: Callable[[Ranks, Integers, Integers], Sizes]
+    cells: Callable[[Integers, Integers, Integers], Sizes]
     """(n,): bytes of the cells of these ranks, with so many characters and this status, in the b-tree that has the
     rows, without a rowid beside a key."""
 
@@ -177,7 +173,7 @@ class State:
         self._tree, self._file = self._empty_trees()
         self._first = self._tree.sizes.copy()  # of cells before any update
 
-    def build(self, ranks: Ranks, fill: int) -> None:
+    def build(self, ranks: Integers, fill: int) -> None:
         """Replaces the b-tree by the one that VACUUM makes of these keys, in any order. UsageError for wrong `fill`."""
         self._replace(np.flatnonzero(chosen(ranks, self._keys)), fill)
 
@@ -185,13 +181,13 @@ class State:
         """Replaces the b-tree by the one that VACUUM makes of it. UsageError for a `fill` but 100 %."""
         self._replace(np.flatnonzero(self._present()), fill)
 
-    def insert(self, ranks: Ranks) -> None:
+    def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
         if bool((chosen(ranks, self._keys) & self._present()).any()):
             raise UsageError("some of the keys are there already: leave them out.")
         self._load(ranks)
 
-    def delete(self, ranks: Ranks) -> None:
+    def delete(self, ranks: Integers) -> None:
         """Deletes keys, in order; pages are balanced and given back at once. UsageError for a key that is not there."""
         if bool((chosen(ranks, self._keys) & ~self._present()).any()):
             raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
@@ -199,7 +195,7 @@ class State:
         self._characters[ranks], self._statuses[ranks] = self._values.payload, 0
         self._tree.facts[trees.LARGEST] = np.flatnonzero(self._present()).max(initial=-1)
 
-    def update(self, ranks: Ranks, rows_per_tx: int, characters: Integers | None = None) -> None:  # noqa: ARG002
+    def update(self, ranks: Integers, rows_per_tx: int, characters: Integers | None = None) -> None:  # noqa: ARG002
         """Updates rows, in order (`contract.KnowsUpdates`). UsageError for a key that is not there."""
         if not self._present()[ranks].all():
             raise UsageError(f"{len(ranks):,} keys cannot be updated: not all of them are there.")
@@ -214,7 +210,7 @@ class State:
             raise UsageError("rows get payloads of a length that the table was not made for.")  # nor is the memory
         self._resize(ranks, sizes)
 
-    def read(self, ranks: Ranks, *, by_key: bool) -> None:
+    def read(self, ranks: Integers, *, by_key: bool) -> None:
         """Nothing: readers change no page."""
 
     def clean(self) -> None:
@@ -238,7 +234,7 @@ class State:
         trees.make_root(tree, file)
         return tree, file
 
-    def _replace(self, ranks: Ranks, fill: int) -> None:
+    def _replace(self, ranks: Integers, fill: int) -> None:
         """Replaces the b-tree by the one that VACUUM makes of these keys, ascending. UsageError for a wrong `fill`."""
         require_fill(fill)
         splits = self._tree.facts[_SPLITS].copy()
@@ -246,7 +242,7 @@ class State:
         self._fill(ranks)
         self._tree.facts[_SPLITS] = splits
 
-    def _fill(self, ranks: Ranks) -> None:
+    def _fill(self, ranks: Integers) -> None:
         """Builds the b-tree of sorted ranks into its empty root: rowid tables by insertions, others as BULK says."""
         facts = self._tree.facts
         facts[trees.BULK] = not facts[trees.ROWS_IN_LEAVES]
@@ -254,17 +250,17 @@ class State:
         facts[trees.BULK] = 0
         self._tree.plans[:] = 0  # they were made under BULK and do not hold without it
 
-    def _load(self, ranks: Ranks) -> None:
+    def _load(self, ranks: Integers) -> None:
         """Inserts keys that are known to be absent."""
         load_all(self._tree, None, self._file, ranks, ranks, 0, len(ranks), self._grow)
 
-    def _erase(self, ranks: Ranks) -> None:
+    def _erase(self, ranks: Integers) -> None:
         """Deletes keys that are known to be present."""
         self._for_all(lambda begin, end: erase(self._tree, self._file, ranks, begin, end), len(ranks))
         if len(self._first) > 1:  # keys that come again have their first size
             self._tree.sizes[ranks] = self._first[ranks]
 
-    def _resize(self, ranks: Ranks, sizes: Sizes) -> None:
+    def _resize(self, ranks: Integers, sizes: Sizes) -> None:
         """Gives the cells of rows these sizes."""
         if len(self._first) > 1:  # else no update changes a size
             self._for_all(lambda *part: resize(self._tree, self._file, ranks, sizes, *part), len(ranks))
@@ -284,7 +280,7 @@ class State:
 class TreeState(State):
     """The b-tree of a table whose key is its primary key."""
 
-    def begin(self, ranks: Ranks, pages: ServerPages, borders: Ranks | None = None) -> None:
+    def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
         """Replaces the b-tree by one of these keys, in any order, with these pages of a server. `borders`: as of
         `fill_tree`. UsageError if keys and pages do not fit together."""
         tree, file = self._empty(), file_pages.new_file(self._page_bytes)
@@ -328,7 +324,7 @@ class IndexedState(State):
         self._empty_table: Callable[[], Tree] = empty_table
         super().__init__(empty_index, page_bytes, keys, values)
 
-    def build(self, ranks: Ranks, fill: int) -> None:
+    def build(self, ranks: Integers, fill: int) -> None:
         """Replaces both b-trees by those that VACUUM makes of these keys, which came in this order. UsageError for a
         `fill` but 100 %, and for ranks that come twice or are out of range."""
         present = chosen(ranks, self._keys)
@@ -344,18 +340,18 @@ class IndexedState(State):
             trees.make_root(each, file)
         return tree, file
 
-    def _fill(self, ranks: Ranks) -> None:
+    def _fill(self, ranks: Integers) -> None:
         """Builds the table in order of rowids, then the index of sorted ranks."""
         rows = np.sort(self._numbers[ranks])
         load_all(self._table, None, self._file, rows, rows, 0, len(rows), self._grow)
         super()._fill(ranks)
 
-    def _load(self, ranks: Ranks) -> None:
+    def _load(self, ranks: Integers) -> None:
         """Inserts keys that are known to be absent into index and table."""
         rows = self._give_rowids(ranks, int(self._table.facts[trees.LARGEST]) + 1)
         load_all(self._tree, self._table, self._file, ranks, rows, 0, len(rows), self._grow)
 
-    def _erase(self, ranks: Ranks) -> None:
+    def _erase(self, ranks: Integers) -> None:
         """Deletes keys that are known to be present from table and index."""
         rows, table = self._numbers[ranks], self._table
         self._for_all(
@@ -368,13 +364,13 @@ class IndexedState(State):
             last -= 1
         table.facts[trees.LARGEST] = last
 
-    def _resize(self, ranks: Ranks, sizes: Sizes) -> None:
+    def _resize(self, ranks: Integers, sizes: Sizes) -> None:
         """Gives the cells of rows in the table these sizes, and the bytes of their rowids: the key's entries stay."""
         rows, table = self._numbers[ranks], self._table
         whole = sizes + cells.varint_bytes(rows + 1)
         self._for_all(lambda begin, end: resize(table, self._file, rows, whole, begin, end), len(rows))
 
-    def _give_rowids(self, ranks: Ranks, first: int) -> Ranks:
+    def _give_rowids(self, ranks: Integers, first: int) -> Integers:
         """Gives keys the next rowids, and computes the sizes of their cells. Returns their ranks in the table, which
         are their rowids less one: `first`, `first` + 1 … UsageError if there is no memory for these."""
         rows = np.arange(first, first + len(ranks))

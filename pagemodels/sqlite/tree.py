@@ -15,10 +15,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.costs import lru
+from keybench.pagemodels.ranking import Integers, Sizes
 from keybench.pagemodels.sqlite import bitmaps
 from keybench.pagemodels.sqlite.bitmaps import BORDERS, Marks, add
 from keybench.pagemodels.sqlite.file_pages import Ints, take
@@ -117,11 +117,11 @@ class Tree(NamedTuple):
 
 
 def new(
-    ranks: NDArray[np.int64],
-    sizes: NDArray[np.uint16],
-    dividers: NDArray[np.uint16] | None,
+    ranks: Integers,
+    sizes: Sizes,
+    dividers: Sizes | None,
     page_bytes: int,
-    overflow: NDArray[np.uint16] = NO_OVERFLOW,
+    overflow: Sizes = NO_OVERFLOW,
     *,
     keys: int = 0,
 ) -> Tree:
@@ -176,7 +176,7 @@ def new(
     )
 
 
-def _fewest_cells(room: int, sizes: NDArray[np.uint16]) -> int:
+def _fewest_cells(room: int, sizes: Sizes) -> int:
     """Minimum cells of a leaf (1 if not known) once it was balanced, or once a row was appended behind it. `room`:
     bytes for cells in a leaf. `sizes`: as of `new`.
 
@@ -189,7 +189,7 @@ def _fewest_cells(room: int, sizes: NDArray[np.uint16]) -> int:
     return max(1, room // largest // 2 if len(sizes) == 1 else room // (2 * largest) - 3)
 
 
-def _fewest_cells_after_deletions(room: int, sizes: NDArray[np.uint16], page_bytes: int) -> int:
+def _fewest_cells_after_deletions(room: int, sizes: Sizes, page_bytes: int) -> int:
     """Minimum cells of a leaf of an index b-tree that keys are also deleted from: such a page is balanced only when two
     thirds of it are free. (In a rowid table a leaf between others can have a single row: dividers stay when their rows
     go, so that a row with a lower rowid than the divider can be appended.)"""
@@ -198,7 +198,7 @@ def _fewest_cells_after_deletions(room: int, sizes: NDArray[np.uint16], page_byt
     return max(1, min(left, _fewest_cells(room, sizes)))
 
 
-def _by_rank(sizes: NDArray[np.uint16], ranks: NDArray[np.int64]) -> NDArray[np.uint16]:
+def _by_rank(sizes: Sizes, ranks: Integers) -> Sizes:
     """The sizes, which are in order of arrival, by rank. One for all stays as it is."""
     if len(sizes) == 1 or not len(ranks):
         return sizes
