@@ -15,8 +15,6 @@ from keybench.compiled import kernel
 
 
 def _move(_context: Any, array: Any, to: Any, begin: Any, count: Any) -> Any:
-    """Type and code of `move`, which is explained below."""
-
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         struct = context.make_array(signature.args[0])(context, builder, values[0])
         to_value, begin_value, count_value = (
@@ -38,8 +36,6 @@ array has one dimension and no gaps."""
 
 
 def _prefetch(_context: Any, array: Any, place: Any) -> Any:
-    """Type and code of `prefetch`, which is explained below."""
-
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         struct = context.make_array(array)(context, builder, values[0])
         at = context.cast(builder, values[1], signature.args[1], types.intp)

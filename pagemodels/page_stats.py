@@ -52,7 +52,7 @@ class LeafOrder(NamedTuple):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The leaf level after the first `rows` rows."""
+    """The leaf level after the first `rows` rows. Append + edge + interior splits = leaf pages − 1."""
 
     rows: int
     leaf_pages: int
@@ -60,20 +60,14 @@ class Checkpoint:
     edge_splits: int
     interior_splits: int
     density: float
+    """Used share of the leaf pages in %, by the engine's own definition; NaN of an index without rows."""
 
 
 @dataclass(frozen=True)
-class PageStats:
-    """An index after its last row. Append + edge + interior splits = leaf pages − 1."""
+class PageStats(Checkpoint):
+    """An index after its last row."""
 
-    rows: int
-    leaf_pages: int
     branch_pages: int
-    appends: int
-    edge_splits: int
-    interior_splits: int
-    density: float
-    """Used share of the leaf pages in %, by the engine's own definition; NaN where there are no rows."""
     fragmentation: float
     """Order fragmentation in %, by the engine's own definition."""
     back_links: float
@@ -111,7 +105,7 @@ class PageStats:
         `more`: the remaining fields."""
         order = LeafOrder.from_chain(page_numbers)
         return cls(
-            **vars(last),  # the fields of a `Checkpoint` have the same names here
+            **vars(last),
             fragmentation=order.back_links if fragmentation == "back links" else 100 * order.jumps / order.leaves,
             back_links=order.back_links,
             nonadjacent=nan if among_others else order.nonadjacent,

@@ -1,5 +1,6 @@
-"""Ranks of keys: a page model works on integers 0 … n − 1 in place of keys, and uses them as indices of arrays. Also the
-types of the arrays that all models share."""
+"""Ranks of keys: a page model works on integers 0 … n − 1 in place of keys, and uses them as indices of arrays.
+
+Also the types of the arrays that all models share."""
 
 from collections.abc import Sequence
 

@@ -100,13 +100,7 @@ def pages_needed(sizes: Sizes, states: States, room: int) -> int:
 
 @kernel
 def fill_leaves(
-    leaves: Leaves,
-    sizes: Sizes,
-    states: States,
-    room: int,
-    overlap: int,
-    lowers: Integers,
-    births: Integers,
+    leaves: Leaves, sizes: Sizes, states: States, room: int, overlap: int, lowers: Integers, births: Integers
 ) -> None:
     """Fills the slots 0, 1, 2 … with the keys that are present, in order. Each takes `room` entries, or bytes if there
     are `sizes`; up to `overlap` entries more stay if no further one comes (`SortedBuild.overlap`). Writes to `lowers`

@@ -19,35 +19,12 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.pagemodels.contract import IndexState, ServerPages, require_lengths
+from keybench.pagemodels.half_split import build as split_build
 from keybench.pagemodels.half_split import kernel as split_kernel
-from keybench.pagemodels.half_split.build import (
-    ABSENT,
-    DELETED,
-    PRESENT,
-    PageDeletion,
-    SortedBuild,
-    States,
-    change,
-    forget,
-    sweep,
-    sweep_of,
-)
+from keybench.pagemodels.half_split import levels as split_levels
+from keybench.pagemodels.half_split.build import ABSENT, DELETED, PRESENT, PageDeletion, SortedBuild, States
 from keybench.pagemodels.half_split.kernel import APPEND, EDGE, INTERIOR, USED_SLOTS, Rule
-from keybench.pagemodels.half_split.levels import (
-    FIRST_ROOT,
-    NO_SIZES,
-    Kept,
-    LevelMemory,
-    LevelPages,
-    TreeLevel,
-    build_branches,
-    build_level,
-    level_of,
-    levels_of,
-    numbers_by_birth,
-    pages_of,
-    rebuilt_above,
-)
+from keybench.pagemodels.half_split.levels import NO_SIZES, Kept, LevelMemory, LevelPages, TreeLevel, level_of
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import Integers, Sizes, chosen, is_permutation, require
 
@@ -87,7 +64,7 @@ class SplitState:
         """Replaces the index by one that is built from the keys that are present. UsageError as in `build`."""
         self._model.build.leaf(fill)
         self._levels = []  # frees their memory
-        present = forget(self._states)
+        present = split_build.forget(self._states)
         self._deleted, self._few_deleted, self._empty_left = 0, [], True
         self._levels = self._model.build.build(self._states, present, self._sizes, fill, self._model.branch)
         self._file_pages = sum(int(level.leaves.state[USED_SLOTS]) for level in self._levels)
@@ -97,8 +74,8 @@ class SplitState:
         """Replaces the index by one of these keys, in any order, with these pages of a server. `borders`: the lower
         borders of all leaves but the first; None if a leaf's first row is its border. UsageError if they do not fit."""
         states = self._states_of(ranks)
-        model, present = self._model, np.flatnonzero(states)
-        self._levels = levels_of(self._keys, model.leaf, model.branch, present, self._sizes, pages, borders)
+        model, keys, present = self._model, self._keys, np.flatnonzero(states)
+        self._levels = split_levels.levels_of(keys, model.leaf, model.branch, present, self._sizes, pages, borders)
         self._states, self._file_pages = states, pages.next_page
         self._free, self._waiting = sorted(pages.free.tolist()), []
         self._deleted, self._few_deleted, self._empty_left = 0, [], True
@@ -139,7 +116,7 @@ class SplitState:
             return
         # The engine's rule says which pages go, from borders and numbers of all pages in key order.
         order = leaves.order()
-        branches = [pages_of(level) for level in self._levels[1:]]
+        branches = [split_levels.pages_of(level) for level in self._levels[1:]]
         empty = leaves.leaves.slots[order, split_kernel.COUNT] == 0
         leaf_lowers = leaves.leaves.slots[order, split_kernel.LOWER].astype(np.int64)
         lowers = [leaf_lowers, *(level.lowers for level in branches)]
@@ -177,8 +154,8 @@ class SplitState:
         few, self._few_deleted = self._few_deleted, []
         leaves = self._levels[0].leaves
         if deleted == sum(map(len, few)) and not self._empty_left:
-            return sum(sweep_of(leaves, self._sizes, self._states, ranks) for ranks in few) > 0
-        return sweep(leaves, self._sizes, self._states) > 0
+            return sum(split_build.sweep_of(leaves, self._sizes, self._states, ranks) for ranks in few) > 0
+        return split_build.sweep(leaves, self._sizes, self._states) > 0
 
     def _states_of(self, ranks: Integers) -> States:
         """(keys,): states where these keys alone are present. UsageError for ranks that are no keys or come twice."""
@@ -186,30 +163,26 @@ class SplitState:
 
     def _mark_as_present(self, ranks: Integers) -> None:
         """Makes absent keys present. UsageError, and nothing is changed, unless all of these keys can be inserted."""
-        self._change(
-            ranks, ABSENT, PRESENT, "some of the keys are there already, or not cleaned up yet: leave them out."
-        )
+        problem = "some of the keys are there already, or not cleaned up yet: leave them out."
+        self._change(ranks, ABSENT, PRESENT, problem)
 
     def _change(self, ranks: Integers, before: int, after: int, problem: str) -> None:
         """Changes these keys from one state to another. UsageError, and nothing is changed, for ranks that are no keys
         or come twice; with this problem if a key is not in the state `before`."""
-        place = change(self._states, ranks, before, after)
+        place = split_build.change(self._states, ranks, before, after)
         if place < len(ranks):
             rank = int(ranks[place])
             in_another_state = 0 <= rank < self._keys and self._states[rank] != before
-            raise UsageError(problem) if in_another_state else self._no_keys()
+            no_keys = f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once."
+            raise UsageError(problem if in_another_state else no_keys)
         self._changed |= len(ranks) > 0
-
-    def _no_keys(self) -> UsageError:
-        """The error for ranks that are out of range or come twice."""
-        return UsageError(f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once.")
 
     def _keep_above(self, branches: Sequence[LevelPages], remaining: Sequence[Kept], below: Integers) -> None:
         """Removes all but the remaining pages of the branch levels. `branches`: all pages of each level. `below`: the
         lower borders of the leaves."""
         for height, (pages, kept) in enumerate(zip(branches, remaining, strict=True), start=1):
-            self._levels[height] = level_of(self._keys, self._model.branch, rebuilt_above(pages, kept, below))
-            _, below = kept
+            remaining_pages = split_levels.rebuilt_above(pages, kept, below)
+            self._levels[height], below = level_of(self._keys, self._model.branch, remaining_pages), kept[1]
 
     def _make_branches(self) -> None:
         """Inserts the borders of new pages into the level above, level by level."""
@@ -246,7 +219,7 @@ class SplitState:
         # first root.
         sequence = heights.copy()
         if self._model.root_before_leaf and self._row_of_root is not None:
-            sequence[(heights == 1) & (births == self._row_of_root)] = FIRST_ROOT
+            sequence[(heights == 1) & (births == self._row_of_root)] = split_levels.FIRST_ROOT
         self._row_of_root = None
         births, heights, slots = np.stack([births, heights, slots])[:, np.lexsort((sequence, births))]
         # 3. Their numbers: known ones, then the free ones, then those behind the end of the file.
@@ -296,23 +269,18 @@ class SplitModel:
         `checkpoints`: ascending numbers of rows after which the leaf level is noted."""
         return self._insert(ranks, checkpoints, NO_SIZES, None)
 
-    def _insert(
-        self,
-        ranks: Integers,
-        checkpoints: Sequence[int],
-        sizes: Sizes,
-        arrived: Integers | None,
-    ) -> PageStats:
+    def _insert(self, ranks: Integers, checkpoints: Sequence[int], sizes: Sizes, arrived: Integers | None) -> PageStats:
         """As `insert`, for entries of these sizes, by rank; all have one size if `sizes` is empty. `arrived[i]`: the
         size of the first i + 1 entries together; None if all have one size."""
         n = len(ranks)
         require(ranks, checkpoints)
-        leaves = build_level(ranks, self.leaf, sizes)
-        levels = [leaves, *build_branches(leaves, self.branch)]
+        leaves = split_levels.build_level(ranks, self.leaf, sizes)
+        levels = [leaves, *split_levels.build_branches(leaves, self.branch)]
+        births = [level.births for level in levels]
         noted = self._checkpoints(leaves, [*checkpoints, n], arrived)
         return PageStats.from_chain(
             noted[-1],
-            numbers_by_birth([level.births for level in levels], root_before_leaf=self.root_before_leaf)[0],
+            split_levels.numbers_by_birth(births, root_before_leaf=self.root_before_leaf)[0],
             leaves.rows,
             fragmentation=self.fragmentation,
             branch_pages=sum(map(len, levels[1:])),

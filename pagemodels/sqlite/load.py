@@ -65,14 +65,7 @@ def load(tree: Tree, file: Ints, ranks: Integers, begin: int, end: int, splits: 
 
 @kernel
 def load_beside(
-    table: Tree,
-    index: Tree,
-    file: Ints,
-    rows: Integers,
-    ranks: Integers,
-    begin: int,
-    end: int,
-    reached: int,
+    table: Tree, index: Tree, file: Ints, rows: Integers, ranks: Integers, begin: int, end: int, reached: int
 ) -> tuple[int, int]:
     """As `load`, for an index beside a table. A row goes into the index first. `rows`: the ranks of rows in the table,
     in order of arrival; empty if they arrive in its order. `begin`, `reached`: the next rows of index and table.
