@@ -1,5 +1,4 @@
-"""What numba lacks, for kernels: `memmove`, faster than a loop; `prefetch`; and `select`, which partitions in
-place (numba's `np.partition` copies)."""
+"""What numba lacks for kernels: `memmove`; `prefetch`; `select`, a partition in place (`np.partition` copies)."""
 
 from collections.abc import Callable
 from typing import Any, cast

@@ -30,8 +30,7 @@ class LeafOrder(NamedTuple):
 
     @classmethod
     def from_links(cls, numbers: Integers, successors: Integers, leaves: int) -> LeafOrder:
-        """From the page numbers of all leaves that have a successor, in any order, and of their successors: (links,)
-        each."""
+        """From the page numbers of leaves with a successor, in any order, and of their successors: (links,) each."""
         return cls(
             leaves=leaves,
             links=len(numbers),
@@ -115,8 +114,7 @@ class PageStats(Checkpoint):
         )
 
     def without_order(self) -> Self:
-        """The same without the order of the pages and the server's counter, which an index in the same file
-        changes that the model does not follow."""
+        """The same without what another index in the file changes: the order of the pages and the server's counter."""
         return replace(self, fragmentation=nan, back_links=nan, nonadjacent=nan, split_counter=None)
 
 

@@ -1,6 +1,4 @@
-"""Ranks of keys: a page model works on integers 0 … n − 1 in place of keys, and uses them as indices of arrays.
-
-Also the types of the arrays that all models share."""
+"""Ranks of keys: page models work on integers 0 … n − 1, and use them as indices of arrays. Types of such arrays."""
 
 from collections.abc import Sequence
 

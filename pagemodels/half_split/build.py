@@ -73,8 +73,7 @@ def sweep(leaves: Leaves, sizes: Sizes, states: States) -> int:
 
 @kernel
 def sweep_of(leaves: Leaves, sizes: Sizes, states: States, ranks: Integers) -> int:
-    """Removes the entries of deleted keys from the leaves that hold these keys (`sweep_leaf`). Returns how many of
-    these leaves are empty then."""
+    """As `sweep`, from the leaves that hold these keys. Returns how many of these leaves are empty then."""
     cells, slots = leaves.cells, leaves.slots
     empty = 0
     for rank in ranks:
@@ -127,8 +126,7 @@ def fill_leaves(
 
 @dataclass(frozen=True)
 class SortedBuild:
-    """How an engine builds an index from sorted keys. Each function takes a fill factor in %; `leaf` raises UsageError
-    for one that the engine does not have."""
+    """How an engine builds an index, by functions of a fill factor in %. `leaf` raises UsageError for a wrong one."""
 
     leaf: Callable[[int], int]
     """Room of a leaf in the unit of the rule: entries, or bytes where entries have different sizes. Even if the room
@@ -138,8 +136,7 @@ class SortedBuild:
     rule: Callable[[int], Rule]
     """How leaves split after a build."""
     overlap: int = 0
-    """Entries by which a page may exceed its room while no further one comes. If one comes, the next page begins with
-    these entries and the new one."""
+    """Entries by which a page exceeds its room until another one comes: then the next page begins with all of them."""
 
     def build(self, states: States, present: int, sizes: Sizes, fill_factor: int, branch: Rule) -> list[LevelMemory]:
         """The levels of an index of the keys that are present, leaves first. `present`: how many these are. `sizes`: of
@@ -177,13 +174,11 @@ class SortedBuild:
 
 
 Delete = Callable[[Sequence[Integers], Sequence[Integers], NDArray[np.bool_]], tuple[list[Kept], list[int]]]
-"""Decides which pages go, from: the lower borders of the pages of each level, leaves first, in key order; their numbers
-in the file, likewise; which leaves have no entry. Returns what stays of each level, and the numbers of the pages that
-go."""
+"""Decides which pages go, from lower borders and numbers in the file of the pages of each level, leaves first, in key
+order, and from which leaves have no entry. Returns what stays of each level, and the numbers of the pages that go."""
 
 Visits = Callable[[bool, int, int], bool]
-"""Whether a cleaning visits the pages of an index at all, from: whether it has dead entries; how many deleted pages
-wait; how many pages it has."""
+"""Whether a cleaning visits the pages, from: whether there are dead entries; deleted pages that wait; all pages."""
 
 
 @dataclass(frozen=True)
@@ -192,8 +187,7 @@ class PageDeletion:
 
     delete: Delete
     waits: bool
-    """Whether new pages can only take the place of deleted ones after one more cleaning, before which rows came or
-    went."""
+    """Whether new pages can take the place of deleted ones only after a further cleaning that follows a change."""
     visits: Visits | None = None
     """None: a cleaning always visits the pages."""
 
@@ -216,6 +210,5 @@ def drop_empty(
 def parents_of(borders: Integers, lowers: Integers) -> Kept:
     """What stays of a level when only the pages that begin at `borders` are left below it. `lowers`: the lower borders
     of the level's pages. A page's lower border becomes that of the first page below it."""
-    parents = np.searchsorted(lowers, borders, side="right") - 1
-    places, firsts = np.unique(parents, return_index=True)
+    places, firsts = np.unique(np.searchsorted(lowers, borders, side="right") - 1, return_index=True)
     return places, borders[firsts]

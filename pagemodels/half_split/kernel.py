@@ -107,13 +107,11 @@ class Rule:
     together: int = 1
     """Entries of each key, if splits between different keys are preferred; the key of a rank is rank // together."""
     choices: tuple[tuple[int, ...], ...] = ()
-    """For each kind of split, if `together` is above 1: what may stay left, the best first. The first choice that parts
-    no key is taken."""
+    """For each kind of split, if `together` is above 1: what may stay left, the best first that parts no key."""
 
     @classmethod
     def halves(cls, room: int, keep_append: int | None = None) -> Self:
-        """Pages of `room` entries, of which half stay left in every split. `keep_append`: what stays left in an append,
-        if that is not half."""
+        """Pages of `room` entries, of which half stay left in every split, or `keep_append` in an append."""
         half = max(1, (room + 1) // 2)
         append = half if keep_append is None else keep_append
         return cls(room=room, room_last=room, keep_append=append, keep_edge=half, keep_interior=half)
@@ -129,16 +127,8 @@ class Rule:
         for kind, of_kind in enumerate(self.choices):
             choices[kind, : len(of_kind)] = of_kind
         keep = np.array([self.keep_append, self.keep_edge, self.keep_interior], np.int64)
-        return SplitRules(
-            room=self.room,
-            room_last=self.room_last,
-            keep=keep,
-            half=self.half,
-            after_latest=self.after_latest,
-            before_latest=self.before_latest,
-            together=self.together,
-            choices=choices,
-        )
+        latest = self.after_latest, self.before_latest
+        return SplitRules(self.room, self.room_last, keep, self.half, *latest, self.together, choices)
 
 
 @kernel
@@ -187,8 +177,7 @@ def _kept_by_size(items: NDArray[np.int32], n: int, sizes: Sizes, half: int, ran
 
 @kernel
 def _kept_between_keys(items: NDArray[np.int32], n: int, choices: Integers, together: int) -> int:
-    """Sorts the first n items. Returns the first of the choices (how many stay left) that parts no key's entries; 0 if
-    all choices do. `together`: entries of each key."""
+    """Sorts the first n items. Returns the first choice of what stays left that parts no key's entries; 0 for none."""
     sort(items, n)
     for keep in choices:
         if keep > 0 and items[keep - 1] // together != items[keep] // together:
@@ -320,10 +309,8 @@ def insert(
     """Inserts ranks in order of arrival. ranks[i] arrives as row start + times[i], or start + i if `times` is empty.
 
     Writes to `pages`, if it is not empty, the number of the page into which each row goes, after a split that the row
-    caused: 0 for the first page, else the slot that was new when the page was made.
-
-    An entry takes `sizes[rank]`, or 1 if `sizes` is empty. All ranks lie in 0 … (len(cells) << shift) − 1.
-    Returns how many were inserted: fewer than all if the slots are used up.
+    caused: 0 for the first page, else the slot that was new when the page was made. An entry takes `sizes[rank]`, or 1
+    if `sizes` is empty. All ranks lie in 0 … (len(cells) << shift) − 1.
     """
     fixed, timed, noted = len(sizes) == 0, len(times) > 0, len(pages) > 0
     cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state

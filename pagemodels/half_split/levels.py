@@ -33,8 +33,7 @@ _FEW = 1 << 12
 """Rows from which on it is worth the effort to sort them by group."""
 _GROUP_ROWS = 1 << 17
 """Rows of a group once all keys are there: they fit a second-level cache with their leaves."""
-_NO_TIMES = np.empty(0, np.int32)
-_NO_NOTES = np.empty(0, np.int32)
+_NONE = np.empty(0, np.int32)
 _PER_SLOT = ("slots", "births", "kinds", "content")
 """The arrays of `Leaves` with an element for each slot."""
 
@@ -43,10 +42,9 @@ class LevelMemory:
     """One level of an index of `keys` ranks, in memory that grows as needed."""
 
     def __init__(self, keys: int, rule: Rule, slots: int) -> None:
-        """Makes room for `slots` pages; none is part of the level yet (`link`). `keys`: ranks are below this number.
-        `rule`: when a page is full and how it splits."""
+        """Makes room for `slots` pages; none is part of the level yet (`link`). `keys`: all ranks are below it."""
         self.keys, self.rules = keys, rule.compiled()
-        self.noted = _NO_NOTES
+        self.noted = _NONE
         """(rows,): room for the page into which each row goes, as `kernel.insert` numbers pages; (0,): not noted."""
         # A cell is a fourth to an eighth of a full page wide, so that few steps lead from its first leaf to any other.
         shift = max(0, (max(1, rule.room_last // rule.smallest) // 4).bit_length() - 1)
@@ -107,7 +105,7 @@ class LevelMemory:
         """The slots in use in key order."""
         return np.argsort(self.used(split_kernel.LOWER), kind="stable")
 
-    def insert(self, ranks: NDArray[Any], start: int, sizes: Sizes, times: NDArray[np.int32] = _NO_TIMES) -> None:
+    def insert(self, ranks: NDArray[Any], start: int, sizes: Sizes, times: NDArray[np.int32] = _NONE) -> None:
         """Inserts ranks. ranks[i] arrives as row start + times[i], or start + i if `times` is empty. `sizes`: of the
         entries by rank; empty if entries are counted."""
         while True:
@@ -323,8 +321,7 @@ def build_level(ranks: Integers, rule: Rule, sizes: Sizes = NO_SIZES, *, noted: 
 
 
 def build_branches(leaves: TreeLevel, rule: Rule) -> list[TreeLevel]:
-    """The levels above the leaves, up to the root; empty if there is one leaf. Their births are rows of the table, like
-    those of the leaves. `rule`: how branch pages split."""
+    """The levels above the leaves, none over a single leaf. Their births are rows of the table, as those of leaves."""
     levels, below = [], leaves
     while len(below) > 1:
         order = np.argsort(below.births, kind="stable")  # entries of the level arrive as the pages below are made

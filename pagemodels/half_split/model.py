@@ -178,8 +178,7 @@ class SplitState:
         self._changed |= len(ranks) > 0
 
     def _keep_above(self, branches: Sequence[LevelPages], remaining: Sequence[Kept], below: Integers) -> None:
-        """Removes all but the remaining pages of the branch levels. `branches`: all pages of each level. `below`: the
-        lower borders of the leaves."""
+        """Removes all but the remaining ones of all pages of the branch levels. `below`: the leaves' lower borders."""
         for height, (pages, kept) in enumerate(zip(branches, remaining, strict=True), start=1):
             remaining_pages = split_levels.rebuilt_above(pages, kept, below)
             self._levels[height], below = level_of(self._keys, self._model.branch, remaining_pages), kept[1]
@@ -202,9 +201,8 @@ class SplitState:
             self._levels[height + 1].insert(lowers[new].copy(), 0, NO_SIZES, births[new].astype(np.int32))
 
     def _number_new_pages(self, known: Mapping[int, int] = _NO_NUMBERS) -> None:
-        """Gives new pages their numbers, in the order of the rows that made them, and counts the splits of leaves.
-        `known`: the numbers of some leaves, by the row that made each; other pages take free numbers, then those at the
-        file's end."""
+        """Numbers new pages in the order of the rows that made them, and counts the splits of leaves. `known`: numbers
+        of some leaves, by row; other pages take free numbers, then those at the file's end."""
         # 1. The new pages of all levels, and the splits. Until they have a number, `births` has the row that made them,
         # from 0, afterwards −1 − their number. As columns: births, heights of their levels, slots.
         new_by_level = []

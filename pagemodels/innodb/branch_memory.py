@@ -321,8 +321,7 @@ def _allocate(tree: BranchTree, space: Tablespace, level: int, hint: int, direct
 
 @kernel
 def _raise_root(tree: BranchTree, space: Tablespace) -> None:
-    """Copies the root's records to a new page below it. Here the old page takes the new page number instead, and a new
-    page takes the root's."""
+    """Copies the root's records to a page below it: here, the old page takes a new number, a new page the root's."""
     state, page = tree.state, tree.facts[ROOT]
     level, number = state[page, LEVEL], state[page, NUMBER]
     state[page, NUMBER] = _allocate(tree, space, level, 0, 0)

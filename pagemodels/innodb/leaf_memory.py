@@ -32,8 +32,7 @@ ROW, WHAT, KIND, FULL, SEPARATOR, WITHIN, OTHER, MOVED = range(8)
 was full, or was purged. SEPARATOR: the key of the new node pointer. WITHIN: a key that still leads to the page whose
 node pointer changes. OTHER: the other page. MOVED: the records that moved to it."""
 NEIGHBOUR, UP, DOWN = range(3)
-"""Events of a full leaf: the row went into the right neighbour; a new page took the upper part of the records; a new
-page took the lower part."""
+"""Events of a full leaf: the row went into the right neighbour; a new page took the upper, or the lower, records."""
 INTO_LEFT, INTO_RIGHT, DISCARDED, ALONE, LAST_ONE, TRIED = range(3, 9)
 """Events of a purged leaf. INTO_LEFT, INTO_RIGHT: its records went into that neighbour. DISCARDED: its page was given
 back with its last record. ALONE: it is the only leaf. LAST_ONE: it was the only leaf, and is now empty. TRIED: it
@@ -189,8 +188,7 @@ def put_of_one_size(leaves: LeafPages, slot: int, rank: int) -> None:
 
 @kernel
 def put(leaves: LeafPages, slot: int, rank: int) -> bool:
-    """Inserts the record of a rank into a leaf. A page that does not take it as it is is reorganised first. Returns
-    whether the record fits then; if not, it is not inserted."""
+    """Inserts the record of a rank into a leaf, which is reorganised if need be. Returns whether it fits then."""
     if len(leaves.sizes) == 0:
         put_of_one_size(leaves, slot, rank)
         return True

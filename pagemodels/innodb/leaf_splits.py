@@ -262,8 +262,7 @@ def empty_root(leaves: LeafPages, slot: int) -> None:
 
 @kernel
 def _makes_room_for(leaves: LeafPages, slot: int, records: int) -> bool:
-    """Makes room for a number of further records in a leaf, which is reorganised if only that helps. Returns whether
-    they fit: not if `slot` is −1, which stands for no leaf."""
+    """Whether further records fit a leaf, which is reorganised if only that helps; not if `slot` is −1, for no leaf."""
     if slot < 0:
         return False
     slots, facts = leaves.slots, leaves.facts

@@ -96,8 +96,7 @@ def _discard(tree: BranchTree, page: int, pending: int, held: int) -> int:
 
 @kernel
 def _makes_room_for(tree: BranchTree, page: int, sibling: int) -> bool:
-    """Makes room for a page's records in its sibling, which is reorganised if only that helps. Returns whether they
-    fit: not if `sibling` is −1, which stands for no page."""
+    """Whether a page's records fit its sibling, which is reorganised if only that helps; not if it is −1, for none."""
     if sibling < 0:
         return False
     state = tree.state
@@ -112,9 +111,8 @@ def _makes_room_for(tree: BranchTree, page: int, sibling: int) -> bool:
 
 @kernel
 def _lift(tree: BranchTree, page: int, pending: int, held: int) -> int:
-    """Takes out the father of a level's only page: the page takes the father's place and number, its own number is
-    given back, and the levels above come down by one. Returns the new length of the list of `pending` changes. `held`:
-    insertions on lower levels that are under way."""
+    """Takes out the father of a level's only page, which takes its place and number and gives its own number back; the
+    levels above come down by one. Parameters and result are those of `_delete`."""
     # InnoDB moves the records into the father instead, which ends alike.
     state, root, level = tree.state, tree.facts[branch.ROOT], tree.state[page, branch.LEVEL]
     father = branch.find(tree, branch.MINIMUM, level + 1)
@@ -138,8 +136,7 @@ def _lift(tree: BranchTree, page: int, pending: int, held: int) -> int:
 
 @kernel
 def _lift_leaf(tree: BranchTree, page: int) -> int:
-    """Moves the records of the only leaf into the root, which is its father. Returns the length of the list of pending
-    changes, on which the leaf's old page is the only one."""
+    """Moves the records of the only leaf into its father, the root. Returns 1: one change is pending, its old page."""
     number, root = tree.leaves[page], tree.facts[branch.ROOT]
     tree.leaves[page] = tree.state[root, branch.NUMBER]
     tree.facts[branch.ROOT], tree.facts[branch.HEIGHT] = -1, 0
@@ -301,9 +298,8 @@ def _take_page(tree: BranchTree, space: Tablespace, level: int) -> int:
 def _add_pointer(
     tree: BranchTree, space: Tablespace, filling: NDArray[Any], keep: int, level: int, key: int, child: int
 ) -> None:
-    """Adds the node pointer (`key`, `child`) to a level in a sorted build. If the page there is full, it begins another
-    and adds the full page's node pointer to the level above, and so on. `filling`: the page of each level that is being
-    filled, −1 for none. `keep`: node pointers of a full page."""
+    """Adds a node pointer to a level in a sorted build. A full page there is followed by another, and its own pointer
+    goes to the level above, and so on. `filling`: the page of each level that is being filled, −1 for none."""
     state = tree.state
     while True:
         page = filling[level]

@@ -43,8 +43,7 @@ _PAGE_NUMBER = 4
 _DIRECTORY = 0.5
 """Bytes of the directory for a record: two for each four."""
 _ASCENDING_FILL, _LOWEST_FILL = 0.92, 0.35
-"""Measured shares of a leaf (docs/internals/innodb.md §9): ascending keys; four ascending sources that lag behind one
-another."""
+"""Measured shares of a leaf (docs/internals/innodb.md §9): ascending keys; four ascending sources with unlike lags."""
 _LOG_BYTES = 250  # a row's records in redo and undo, and its share of half-empty undo pages
 _WIDEST = 36
 """Bytes of a key where an estimate is asked for before its layout is known."""

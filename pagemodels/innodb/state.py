@@ -72,8 +72,7 @@ class IndexFormat:
         return self.page_bytes - PAGE_HEADER
 
     def new_leaves(self, rows: int, sizes: Sizes = leaf.NO_SIZES) -> LeafPages:
-        """An empty leaf, with memory for the leaves that `rows` rows usually need. `sizes`: (rows,), bytes of each
-        record by rank; (0,) if all have one size."""
+        """An empty leaf, with memory for those of `rows` rows. `sizes`: of records by rank, (rows,); (0,) if alike."""
         smallest = int(sizes.min()) if len(sizes) else self.leaf_bytes
         return leaf.new(smallest, self.page_bytes, rows, sizes, clustered=self.clustered, shrinks=not self.mysql)
 
@@ -88,8 +87,7 @@ class IndexFormat:
 
 
 class ClusteredState:
-    """One clustered index of records of one size (`contract.IndexState`). `keys`: how many keys ever come; ranks are
-    below that number."""
+    """One clustered index of records of one size (`contract.IndexState`), to which `keys` keys ever come."""
 
     def __init__(self, index_format: IndexFormat, keys: int) -> None:
         if keys >= MOST_ROWS:

@@ -157,8 +157,7 @@ def reserve(space: Tablespace, held: int) -> None:
 
 @kernel
 def reserve_one(space: Tablespace, cleaning: bool) -> None:
-    """Grows the file until one extent is free. A deletion (`cleaning`) may also use those that are spared for other
-    uses, MySQL's sorted build may not."""
+    """Grows the file until one extent is free. A deletion (`cleaning`) may use spared ones, MySQL's build may not."""
     _reserve(space, 1, 0, not cleaning)
 
 
@@ -186,8 +185,7 @@ def _reserve(space: Tablespace, wanted: int, held: int, spares: bool) -> None:
 
 @kernel
 def _initialise(space: Tablespace) -> None:
-    """Initialises the next extents of the file, which grows for it: up to four that go to the list of free ones, and
-    among them those that hold descriptors, which are shared."""
+    """Initialises up to four extents for the list of free ones, and those with descriptors among them, for sharing."""
     facts, pages = space.facts, space.facts[EXTENT]
     if facts[SIZE] < facts[LIMIT] + _ADDED_AT_ONCE * pages:
         _extend(space)
@@ -212,8 +210,7 @@ def _is_free(space: Tablespace, extent: int) -> bool:
 
 @kernel
 def take_extent(space: Tablespace, hint: int) -> int:
-    """Takes an extent from the list of free ones, and returns it: the one in which the page `hint` lies, if that is
-    free, else the first one."""
+    """Takes an extent from the list of free ones: that of the page `hint` if that is free, else the first one."""
     extent = hint // space.facts[EXTENT]
     if not _is_free(space, extent):
         if length(space, FREE) == 0:

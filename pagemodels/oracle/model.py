@@ -84,8 +84,7 @@ def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel |
 
 
 def _sized_model(table: Table, parameters: Parameters) -> SizedByValue:
-    """The model of entries of different sizes: a NUMBER has the size that its digits need, a text that of its
-    characters. Leaves are halved by bytes."""
+    """The model of entries of different sizes: those of a NUMBER's digits, of a text's characters; halved by bytes."""
     numbers, width = table.column.form == "int", table.column.width
     varying = table.lengths is not None and table.key == "clustered"
     smallest_key, usual_key, largest_key = (
@@ -120,8 +119,7 @@ def _entry_bytes(table: Table, parameters: Parameters, key: int) -> int:
 
 
 def _entries_of_leaf(entry: int) -> int:
-    """How many entries of `entry` bytes fit a leaf. UsageError for fewer than two: Oracle then moves the rest of a row
-    into an overflow segment."""
+    """Entries of `entry` bytes that fit a leaf. UsageError for fewer than two: the rest of a row then overflows."""
     room = entries.LEAF_BYTES // entry
     if room < 2:
         raise UsageError(

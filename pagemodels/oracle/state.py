@@ -140,8 +140,7 @@ class OracleState(SplitState):
         self._number_new_pages({row: -1 - birth for row, birth in taken.tolist()})
 
     def _insert_among_deleted(self, ranks: Integers) -> Integers:
-        """Inserts into the leaves. Returns, for each leaf that a split took as its new one, the row that split and what
-        the leaf had in `births`: (leaves, 2)."""
+        """Inserts into the leaves. Returns, of each leaf that a split took, row and old `births`: (leaves, 2)."""
         level = self._levels[0]
         deleted = np.zeros(len(level.leaves.slots), np.int32)
         deleted_entries(level.leaves, self._states, deleted)

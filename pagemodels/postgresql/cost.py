@@ -39,8 +39,7 @@ from keybench.pagemodels.postgresql.records import (
 from keybench.pagemodels.ranking import Integers
 
 _HEADER, _PAGE, _NEXT_PAGE = 24, 20, 8
-"""Bytes of a record's header (XLogRecord), of the header of the first page that it names, and of any other page of the
-same relation."""
+"""Bytes of a record's header (XLogRecord), of that of its first page, of that of others in the same relation."""
 _DATA, _LONG_DATA, _LONG_FROM = 2, 5, 256
 """Header of a record's own data; the same of long data; bytes from which on data is long."""
 _IMAGE = 5
@@ -59,8 +58,7 @@ _BRANCH_FILL = 2 / 3
 """Share of a branch page that is in use, roughly: few images are of such pages."""
 
 _MOST_USES, _COPY_USES = 5, 1
-"""How many uses of a page count, at most (BM_MAX_USAGE_COUNT in buf_internals.h); of a page that COPY fills (PinBuffer
-in bufmgr.c)."""
+"""Uses of a page that count (BM_MAX_USAGE_COUNT in buf_internals.h); of one that COPY fills (PinBuffer in bufmgr.c)."""
 _SEGMENT = 16 << 20
 """Bytes of the log's files (wal_segment_size)."""
 _WITH_HEADERS = 8192 / (8192 - 24)
@@ -149,9 +147,8 @@ class RowLog:
         return total / (heap_rows * batch)
 
     def _multi_insert(self, rows: int, *, new: bool) -> int:
-        """The record of some rows on one page of the heap, which may be `new`. A row has 7 bytes in front
-        (xl_multi_insert_tuple) and one of its own header; it is aligned to 2. The rows' places on the page are there
-        unless the page is new."""
+        """The record of some rows on one page of the heap; their places on it are there unless it is `new`. A row has
+        7 bytes in front (xl_multi_insert_tuple) and one of its own header; it is aligned to 2."""
         data = 4 + (0 if new else 2 * rows)
         return aligned(
             _HEADER + _PAGE + (_DATA if data < _LONG_FROM else _LONG_DATA) + data + rows * aligned(8 + self.data, 2)
@@ -165,8 +162,7 @@ class CostModel(PlainCacheModel):
     row_log: RowLog
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
-        """Pages read into shared buffers, pages written from them, and log. UsageError for a cache of fewer than 100
-        pages."""
+        """Pages read into shared buffers, pages written from them, and log. UsageError for fewer than 100 buffers."""
         uses = _MOST_USES, _MOST_USES if load.rows_per_tx == 1 else _COPY_USES
         cache = LruCache.empty(load, server.pages(self.page_bytes), uses=uses)
         log = _WriteAheadLog.empty(load, server, self.row_log.bytes(self.leaf, self.table_rows, load.rows_per_tx))
@@ -207,8 +203,7 @@ class _WriteAheadLog:
     segment: float
     """Bytes of a segment; of a sample, its share of them."""
     segments: int
-    """Segments between two checkpoints: max_wal_size leaves room for what is added while one runs (xlog.c,
-    CalculateCheckpointSegments)."""
+    """Between two checkpoints: max_wal_size leaves room for one that runs (xlog.c, CalculateCheckpointSegments)."""
     images: bool
     """full_page_writes."""
     began: float
@@ -254,8 +249,7 @@ class _WriteAheadLog:
         return self.queue[first : self.done]
 
     def write(self, touches: Touches, begin: int) -> int:
-        """Adds what rows change, from touch `begin` on. Returns the touch before which a checkpoint begins, or
-        len(touches)."""
+        """Adds what rows change from touch `begin` on. Returns the touch where a checkpoint begins, or len(touches)."""
         if (pages := int(touches[:, PAGE].max()) + 1) > len(self.pages):
             self.pages.resize((pages + pages // 2, 2), refcheck=False)
         return _write(self.sizes, self.ends, self.counts, self.facts, self.pages, touches, begin)

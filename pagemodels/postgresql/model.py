@@ -129,7 +129,6 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
 
 
 def _density(used: int, pages: int) -> float:
-    """Density of the leaves in %, as pgstatindex computes it. `used`: bytes of all items, high keys included. A line
-    pointer of each page counts as neither used nor free."""
+    """Density of leaves in % (pgstatindex). `used`: bytes of items and high keys. One pointer a page is left out."""
     free = (SPACE - LINE_POINTER) * pages - used
     return 100 - 100 * free / (SPACE * pages)

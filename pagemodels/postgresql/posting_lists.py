@@ -137,8 +137,7 @@ def find(leaves: Leaves, rank: int) -> int:
 
 @kernel
 def merged_bytes(entry: int, entries: int) -> int:
-    """Bytes of an item that holds so many entries of a key; of the entry itself if it is one. `entry`: its bytes, with
-    the line pointer, which the item has too."""
+    """Bytes, with the line pointer, of an item with so many entries of a key; of one entry, `entry` itself."""
     return entry if entries == 1 else LINE_POINTER + (entry - LINE_POINTER + TID * entries + 7) // 8 * 8
 
 
@@ -159,8 +158,7 @@ def _bytes(counts: Counts, entry: int, rank: int) -> int:
 
 @kernel
 def _put(leaves: Leaves, counts: Counts, entry: int, entries: Integers, row: int) -> int:
-    """Adds entries, by the ranks of their keys, from this row on, until a leaf has no room: returns the row of that
-    entry, or their number."""
+    """Adds entries, by their keys' ranks, from this row on. Returns the row whose leaf has no room, or their number."""
     slots = leaves.slots
     while row < len(entries):
         rank = entries[row]

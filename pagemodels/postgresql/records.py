@@ -74,8 +74,7 @@ def leaf_capacity(column: Column, page_bytes: int = PAGE_BYTES) -> int:
 
 
 def heap_row_bytes(column: Column, payload: int, *, dated: bool = False, status: bool = False) -> int:
-    """Size of a row in the heap, with its line pointer. `payload`: its characters. `dated`: whether it has a moment.
-    `status`: whether it has a status."""
+    """Size of a row in the heap, with its line pointer: of `row_data_bytes`, and of a status if it has one."""
     data = row_data_bytes(column, payload, dated=dated)
     return aligned(_ROW_HEADER + (aligned(data, _STATUS_BYTES) + _STATUS_BYTES if status else data)) + LINE_POINTER
 

@@ -70,8 +70,7 @@ def _insert_sorted(keys: Integers, at: Integers, low: int, n: int) -> None:
 
 @kernel
 def _partition(keys: Integers, at: Integers, low: int, n: int) -> tuple[int, int]:
-    """Divides the part by the key of its first element: those with a smaller key, an equal one, a larger one. Returns
-    (how many are smaller, how many are larger)."""
+    """Divides the part by its first key: smaller, equal, larger ones. Returns how many are smaller, how many larger."""
     key = keys[at[low]]
     # On the way, equal ones stand at both ends: equal before a, smaller before b, larger behind c, equal behind d.
     a = b = low + 1
@@ -161,8 +160,7 @@ class Items:
     """What nbtree reserves for the high key of a page that splits, beside the size of an item."""
 
     def rule(self, fillfactor: int) -> Rule:
-        """How pages split, by the number of items that stay left. `fillfactor`: of the rightmost page, in %. All others
-        have a high key, which takes an item."""
+        """How pages split, by items that stay left. `fillfactor`: of the rightmost, in %; others have a high key."""
         rightmost, other = self._splits(fillfactor)[0], self._splits(None)[0]
         return Rule(
             room=self._room(None),
@@ -189,9 +187,8 @@ class Items:
         return 1 + (SPACE - self.first - high_key) // self.item
 
     def _splits(self, fillfactor: int | None) -> list[int]:
-        """Numbers of items that can stay left when a full page splits for one item more, in the order in which nbtree
-        prefers them. `fillfactor`: in %, of the rightmost page, which has no high key; None for any other page, which
-        divides its free bytes evenly."""
+        """Numbers of items that can stay left when a full page splits for one item more, nbtree's favourite first.
+        `fillfactor`: as of `_room`, in %; where it is None the free bytes are divided evenly."""
         high_key = self.item if fillfactor is None else 0
         items = self._room(fillfactor) + 1
         splits, differences = [], []

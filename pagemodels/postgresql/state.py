@@ -136,9 +136,8 @@ class NbtreeState(SplitState):
         super().delete(ranks)
 
     def read(self, ranks: Integers, *, by_key: bool) -> None:
-        """Rows are read: each `by_key`, or these as the first ones in the order of the key. The reader marks entries of
-        dead rows that it meets (nbtutils.c, _bt_killitems). UsageError where nobody knows which others a page drops
-        with a marked one."""
+        """Rows are read (`contract.KnowsUpdates`): entries of dead rows that the reader meets are marked (nbtutils.c,
+        _bt_killitems). UsageError where nobody knows which others a page drops with a marked one."""
         self._require_no_versions()
         met = ranks if by_key else np.arange(int(ranks.max(initial=-1)) + 1)
         met = met[self._states[met] == DELETED]

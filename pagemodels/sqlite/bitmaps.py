@@ -18,9 +18,8 @@ from keybench.compiled import inlined, kernel
 from keybench.pagemodels.ranking import Integers
 
 ARRIVED, BORDERS = 0, 1
-"""The two sets, the parameter `which` of all functions: word i of a set is element 2 i + set. `first`: the number of
-the first word of ranks; rank r has bit r & 63 of word first + (r >> 6), and word i has bit (i − 1) & 63 of the word
-(i − 1) >> 6 above it."""
+"""The two sets, `which` of all functions: word i of a set is element 2 i + set. `first`: the number of the first word
+of ranks; rank r has bit r & 63 of word first + (r >> 6), and word i has bit (i − 1) & 63 of the word (i − 1) >> 6."""
 
 Marks = NDArray[np.uint64]
 

@@ -113,8 +113,7 @@ def load_all(
 
 @kernel
 def erase(tree: Tree, file: Ints, ranks: Integers, begin: int, end: int) -> int:
-    """Deletes rows that are there: ranks[begin] to before ranks[end], or until memory must grow. Returns the place in
-    `ranks` to go on from."""
+    """Deletes rows that are there: ranks[begin:end], until memory must grow. Returns the place to go on from."""
     facts = tree.facts
     facts[trees.KEY] = -1  # no key is inserted
     for row in range(begin, end):

@@ -206,8 +206,7 @@ def _file_with_roots(beside: Tree | None, tree: Tree, page_bytes: int) -> Ints:
 
 
 def _load_cost(model: FixedModel | IntegerModel, load: Load, sizes: Sizes, server: Server) -> LoadCost:
-    """What the load costs. Rows go into the b-trees, and the pages that they touch through the cache, some thousands
-    at a time. `sizes`: as of `_build`."""
+    """What the load costs: rows go into b-trees, their pages through the cache, in turn. `sizes`: as of `_build`."""
     page_bytes, ranks, n = model.page_bytes, load.ranks, len(load.ranks)
     require(ranks)
     # The b-trees, which list the pages that rows touch.
@@ -295,8 +294,7 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
 
 
 def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Integers:
-    """(rows,): bytes of the payload in each row's record; (1,) if all are alike. UsageError for payloads of different
-    lengths that the model was not given."""
+    """Bytes of the payload in each row's record: (rows,), or (1,) if all are alike. UsageError for unknown lengths."""
     if not model.table.payload:
         return np.zeros(1, np.int64)
     if model.table.lengths is None:
@@ -345,8 +343,7 @@ class _RowCells(NamedTuple):
 
 
 def _cells(table: Table, page_bytes: int, sizes: Sizes, payload: Integers) -> _RowCells:
-    """The cells of the table's rows. Rowids are counted only where the rowid is the key. `sizes`, `payload`: as of
-    `_trees`."""
+    """The cells of the table's rows, with the rowid if that is the key. `sizes`, `payload`: as of `_trees`."""
     if cells.is_rowid(table):
         record, pages = cells.stored(cells.ROWID_RECORD + payload, page_bytes, table=True)
         return _RowCells(leaf=record + sizes, dividers=cells.CHILD_BYTES + sizes, overflow=pages)

@@ -98,8 +98,7 @@ class StoredCells(NamedTuple):
     """Records as they are stored: (n,) each, or (1,) if all are alike."""
 
     sizes: Sizes
-    """Bytes in the page: the record's length, what of the record is stored there, and the number of the first overflow
-    page if there is one."""
+    """Bytes in the page: the record's length, what is stored there, the number of the first overflow page if any."""
     overflow: Sizes
     """Overflow pages of each record."""
 

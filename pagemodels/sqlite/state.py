@@ -158,8 +158,7 @@ class Values:
     largest: int
     """Bytes that `cells` gives at most."""
     cells: Callable[[Integers, Integers, Integers], Sizes]
-    """(n,): bytes of the cells of these ranks, with so many characters and this status, in the b-tree that has the
-    rows, without a rowid beside a key."""
+    """(n,): bytes, without a rowid beside a key, of the cells of rows of these ranks, characters and statuses."""
 
 
 class State:
@@ -299,8 +298,7 @@ class IndexedState(State):
     sizes of its cells depend on when the row came."""
 
     def __init__(self, rows: Sizes, entries: Sizes, page_bytes: int, keys: int, values: Values | None = None) -> None:
-        """`rows`: bytes of each row's cell in the table without its rowid, by the key's rank: (keys,) or (1,).
-        `entries`: those of its record in the index, likewise."""
+        """`rows`, `entries`: bytes, but for rowids, of cells in the table, of records in the index: (keys,) or (1,)."""
         self._rows, self._entries = np.broadcast_to(rows, keys), np.broadcast_to(entries, keys)
         largest = max(int(rows.max()), values.largest if values else 0)
         self._numbers = np.zeros(keys, np.int64)
@@ -389,8 +387,7 @@ class IndexedState(State):
 
 
 def bounded_sizes(n: int, least: int, most: int) -> Sizes:
-    """(n + 2,): sizes of n cells, not known yet, and behind them the largest and the smallest, from which `trees.new`
-    decides how much memory pages get."""
+    """(n + 2,): the largest size for n cells that are not known yet; behind them both bounds, for `trees.new`."""
     sizes = np.full(n + 2, most, np.uint16)
     sizes[n] = least
     return sizes
