@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.table import Table
@@ -22,20 +21,12 @@ from keybench.pagemodels.innodb import branch_memory as branch
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import records
 from keybench.pagemodels.innodb import tablespace as spaces
-from keybench.pagemodels.innodb.branch_memory import (
-    ATTEMPTS,
-    GIVEN_BACK,
-    MERGES,
-    NEIGHBOURS,
-    PAGES,
-    BranchTree,
-    make_root,
-)
-from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, LeafPages, chain, events_of
+from keybench.pagemodels.innodb.branch_memory import BranchTree, make_root
+from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, LeafPages, events_of
 from keybench.pagemodels.innodb.leaf_splits import UNNOTED, load
 from keybench.pagemodels.innodb.node_pointers import follow_both
 from keybench.pagemodels.innodb.state import MOST_ROWS, ClusteredState, IndexFormat, InnodbStats
-from keybench.pagemodels.innodb.tablespace import SIZE, Tablespace
+from keybench.pagemodels.innodb.tablespace import Tablespace
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import Integers, Sizes, require
 
@@ -103,7 +94,9 @@ class InnodbModel(IndexFormat):
         for rows in (*checkpoints, len(ranks)):
             used = int(sizes[:rows].sum(dtype=np.int64)) if self.most else rows * self.leaf_bytes
             points.append(self._checkpoint(events, rows, used))
-        return self._stats(leaves, trees, space, points)
+        attempts, neighbours = np.sum([tree.facts[[branch.ATTEMPTS, branch.NEIGHBOURS]] for tree in trees], axis=0)
+        counters = attempts, neighbours, trees[-1].facts[branch.MERGES]
+        return self.figures(points, leaves, trees[-1], space, counters)
 
     def _table_events(self, rows: int) -> Integers:
         """The events of the table in the same file: int64 (events, 8); none if there is no such table."""
@@ -180,33 +173,6 @@ class InnodbModel(IndexFormat):
         leaf_pages = len(splits) + 1
         density = 100 * used / (leaf_pages * self.room)
         return Checkpoint(rows, leaf_pages, appends, edges, interiors, density)
-
-    def _garbage_bytes(self, slots: NDArray[np.int32]) -> int:
-        """Bytes in leaves, which have these slots, of records that were moved away."""
-        if self.most:
-            return int(slots[:, leaf.GARBAGE].sum())
-        unused_places = int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum())
-        return unused_places * self.leaf_bytes
-
-    def _stats(
-        self, leaves: LeafPages, trees: Sequence[BranchTree], space: Tablespace, points: Sequence[Checkpoint]
-    ) -> InnodbStats:
-        """The figures of the index. `trees`: as of `_replay`. `points`: the checkpoints, the last one the end."""
-        facts, slots = trees[-1].facts, leaves.slots[chain(leaves)]
-        split_counter = sum(int(tree.facts[ATTEMPTS]) for tree in trees)
-        if self.mysql:  # which does not count attempts that ended in the right neighbour
-            split_counter -= sum(int(tree.facts[NEIGHBOURS]) for tree in trees)
-        return InnodbStats.from_chain(
-            points[-1],
-            page_numbers=trees[-1].leaves[slots[:, leaf.PAGE]],
-            page_rows=slots[:, leaf.RECORDS].astype(np.int64),
-            branch_pages=int(facts[PAGES] - facts[GIVEN_BACK]),
-            garbage_bytes=self._garbage_bytes(slots),
-            checkpoints=tuple(points[:-1]),
-            split_counter=split_counter,
-            merges=int(facts[MERGES]),
-            file_pages=int(space.facts[SIZE]),
-        )
 
 
 def page_model(table: Table, parameters: Parameters, *, mysql: bool) -> PageModel:

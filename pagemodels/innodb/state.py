@@ -7,6 +7,7 @@ also begin as it is on a server (`InnodbPages`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +85,31 @@ class IndexFormat:
     def new_file(self) -> Tablespace:
         """A new file, without index pages."""
         return spaces.new(_EXTENTS, self.page_bytes, mysql=self.mysql)
+
+    def figures(
+        self,
+        points: Sequence[Checkpoint],
+        leaves: LeafPages,
+        tree: BranchTree,
+        space: Tablespace,
+        counters: Iterable[int],
+    ) -> InnodbStats:
+        """The figures of an index. `points`: the leaf level at checkpoints, and now. `counters`: split attempts, those
+        that ended in the right neighbour, merges."""
+        slots = leaves.slots[chain(leaves)]
+        unused_places = int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum())  # of the heaps: without a record
+        attempts, neighbours, merges = map(int, counters)
+        return InnodbStats.from_chain(
+            points[-1],
+            page_numbers=tree.leaves[slots[:, leaf.PAGE]],
+            page_rows=slots[:, leaf.RECORDS].astype(np.int64),
+            branch_pages=int(tree.facts[branch.PAGES] - tree.facts[branch.GIVEN_BACK]),
+            garbage_bytes=int(slots[:, leaf.GARBAGE].sum()) if len(leaves.sizes) else unused_places * self.leaf_bytes,
+            checkpoints=tuple(points[:-1]),
+            split_counter=attempts - neighbours if self.mysql else attempts,  # MySQL counts splits alone
+            merges=merges,
+            file_pages=int(space.facts[spaces.SIZE]),
+        )
 
 
 class ClusteredState:
@@ -187,24 +213,13 @@ class ClusteredState:
 
     def stats(self) -> InnodbStats:
         """The index as it is now, with deleted rows that are not purged. Splits are those since it was first empty."""
-        slots, facts, index_format = self._leaves.slots[chain(self._leaves)], self._tree.facts, self._format
-        records_a_leaf = slots[:, leaf.RECORDS].astype(np.int64)
-        records = int(records_a_leaf.sum())
-        unused_places = int(slots[:, leaf.TOP].sum()) - records  # places of the heaps that hold no record
+        slots, index_format = self._leaves.slots[chain(self._leaves)], self._format
+        records = int(slots[:, leaf.RECORDS].sum(dtype=np.int64))
         density = 100 * records * index_format.leaf_bytes / (len(slots) * index_format.room)
-        attempts, neighbours, merges = map(int, self._earlier_counters + self._tree_counters())
         appends, edge_splits, interior_splits = map(int, self._splits)  # by kind: APPEND, EDGE, INTERIOR
-        stats = InnodbStats.from_chain(
-            Checkpoint(records, len(slots), appends, edge_splits, interior_splits, density),
-            page_numbers=self._tree.leaves[slots[:, leaf.PAGE]],
-            page_rows=records_a_leaf,
-            branch_pages=int(facts[branch.PAGES] - facts[branch.GIVEN_BACK]),
-            garbage_bytes=unused_places * index_format.leaf_bytes,
-            # MySQL does not count attempts that ended in the right neighbour.
-            split_counter=attempts - neighbours if index_format.mysql else attempts,
-            merges=merges,
-            file_pages=int(self._space.facts[spaces.SIZE]),
-        )
+        now = Checkpoint(records, len(slots), appends, edge_splits, interior_splits, density)
+        counters = self._earlier_counters + self._tree_counters()
+        stats = index_format.figures([now], self._leaves, self._tree, self._space, counters)
         return stats.without_order() if index_format.status else stats
 
     def _full_pages(self, fill: int) -> tuple[int, int]:

@@ -20,22 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.model.column import Column
 from keybench.pagemodels.costs import lru
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Server
 from keybench.pagemodels.costs.lru import CHANGED, KIND, LEAF, LOOKED_AT, NEW, PAGE, ROW, TABLE, USE, LruCache, Touches
 from keybench.pagemodels.costs.plain_cache import PlainCacheModel
 from keybench.pagemodels.costs.touches import part_of
 from keybench.pagemodels.half_split.kernel import Rule
-from keybench.pagemodels.postgresql.records import (
-    LINE_POINTER,
-    PAGE_BYTES,
-    PAGE_OVERHEAD,
-    aligned,
-    copy_rows,
-    entry_bytes,
-    row_data_bytes,
-)
+from keybench.pagemodels.postgresql.records import LINE_POINTER, PAGE_BYTES, PAGE_OVERHEAD, aligned
 from keybench.pagemodels.ranking import Integers
 
 _HEADER, _PAGE, _NEXT_PAGE = 24, 20, 8
@@ -100,15 +91,6 @@ class RowLog:
     """A row's columns."""
     copy_rows: int
     """Rows that COPY adds to the heap at a time."""
-
-    @classmethod
-    def of(cls, column: Column, payload: int, *, dated: bool) -> Self:
-        """The log of a table with such keys and payloads. `dated`: whether rows have a moment of creation."""
-        return cls(
-            entry=entry_bytes(column),
-            data=row_data_bytes(column, payload, dated=dated),
-            copy_rows=copy_rows(column, payload),
-        )
 
     def bytes(self, leaf: Rule, heap_rows: int, rows_per_tx: int) -> RecordBytes:
         """`leaf`: how leaves split. `heap_rows`: rows that fit a page of the heap."""

@@ -22,19 +22,7 @@ from numpy.typing import NDArray
 from keybench.compiled import allocating, inlined, int64, kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.half_split import kernel as split_kernel
-from keybench.pagemodels.half_split.kernel import (
-    APPEND,
-    COUNT,
-    EDGE,
-    INTERIOR,
-    LAST,
-    NEXT,
-    UPPER,
-    USED,
-    USED_SLOTS,
-    Leaves,
-    Rule,
-)
+from keybench.pagemodels.half_split.kernel import APPEND, COUNT, EDGE, INTERIOR, LAST, NEXT, UPPER, USED, USED_SLOTS
 from keybench.pagemodels.half_split.levels import NO_SIZES, LevelMemory, TreeLevel, build_branches, numbers_by_birth
 from keybench.pagemodels.memory import sort
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
@@ -60,7 +48,7 @@ class PostingLists:
     entry: int
     """Bytes of an entry, with its line pointer."""
     fillfactor: int
-    branch: Rule
+    branch: split_kernel.Rule
     """How pages above the leaves split."""
     parents: Integers | None = None
     """As of `interleaved`; None if the entries of each key arrive together."""
@@ -74,7 +62,7 @@ class PostingLists:
         UsageError for a leaf that can only split within a key's entries."""
         require(ranks, checkpoints)
         entries = np.repeat(ranks, self.times) if self.parents is None else ranks[self.parents]
-        rule = Rule(room=SPACE, room_last=SPACE, smallest=self.entry)
+        rule = split_kernel.Rule(room=SPACE, room_last=SPACE, smallest=self.entry)
         level, counts = LevelMemory.empty(len(ranks), rule), np.zeros((len(ranks), 2), np.int32)
         noted = []
         for begin, end in pairwise([0, *(keys * self.times for keys in checkpoints), len(entries)]):
@@ -110,7 +98,7 @@ class PostingLists:
         return Checkpoint(rows, len(kinds), appends, edge, interior, density_of(level.leaves, self.entry))
 
 
-def density_of(leaves: Leaves, high_key: int) -> float:
+def density_of(leaves: split_kernel.Leaves, high_key: int) -> float:
     """Density of the leaves in %, as pgstatindex computes it, where USED is in bytes. `high_key`: bytes of one."""
     slots = leaves.slots[: leaves.state[USED_SLOTS]]
     high_keys = np.where(slots[:, NEXT] >= 0, high_key, 0)
@@ -118,7 +106,7 @@ def density_of(leaves: Leaves, high_key: int) -> float:
     return float(100 - 100 * free / (SPACE * len(slots)))
 
 
-def rows_of(leaves: Leaves, entries: NDArray[Any]) -> Integers:
+def rows_of(leaves: split_kernel.Leaves, entries: NDArray[Any]) -> Integers:
     """(slots in use,): the entries of each leaf. `entries`: (keys,), how many each key has."""
     used = int(leaves.state[USED_SLOTS])
     within = np.arange(leaves.content.shape[1]) < leaves.slots[:used, COUNT, None]
@@ -127,7 +115,7 @@ def rows_of(leaves: Leaves, entries: NDArray[Any]) -> Integers:
 
 
 @inlined
-def find(leaves: Leaves, rank: int) -> int:
+def find(leaves: split_kernel.Leaves, rank: int) -> int:
     """The slot of the leaf to which a rank belongs."""
     slot = int64(leaves.cells[rank >> leaves.shift])
     while rank >= leaves.slots[slot, UPPER]:
@@ -157,7 +145,7 @@ def _bytes(counts: Counts, entry: int, rank: int) -> int:
 
 
 @kernel
-def _put(leaves: Leaves, counts: Counts, entry: int, entries: Integers, row: int) -> int:
+def _put(leaves: split_kernel.Leaves, counts: Counts, entry: int, entries: Integers, row: int) -> int:
     """Adds entries, by their keys' ranks, from this row on. Returns the row whose leaf has no room, or their number."""
     slots = leaves.slots
     while row < len(entries):
@@ -183,7 +171,7 @@ def _put(leaves: Leaves, counts: Counts, entry: int, entries: Integers, row: int
 
 
 @allocating
-def _split(leaves: Leaves, counts: Counts, entry: int, fillfactor: int, rank: int, row: int) -> bool:
+def _split(leaves: split_kernel.Leaves, counts: Counts, entry: int, fillfactor: int, rank: int, row: int) -> bool:
     """Splits the leaf that has no room for an entry of this rank, which comes as this row, after it merged all others.
     False if the model does not know where. `fillfactor`: of the rightmost leaf, in %."""
     slot = find(leaves, rank)

@@ -27,21 +27,13 @@ from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.ranking import Integers, Sizes, require
 from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import records as cells
+from keybench.pagemodels.sqlite import state as states
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.file_pages import Ints
 from keybench.pagemodels.sqlite.load import load_all
-from keybench.pagemodels.sqlite.state import (
-    IndexedState,
-    SqliteStats,
-    TreeState,
-    Values,
-    bounded_sizes,
-    checkpoint_of,
-    stats_of,
-)
+from keybench.pagemodels.sqlite.state import IndexedState, SqliteStats, TreeState, Values
 from keybench.pagemodels.sqlite.tree import Tree
 
-_NO_RANKS = np.empty(0, np.int64)
 _ROWID_OVERHEAD = 55
 """Bytes of a page beside payload and key of a row that just fits it in a rowid table: 35 of the page (file format,
 "Cell Payload Overflow Pages"), and about 20 of the record's header and the rowid."""
@@ -193,8 +185,8 @@ def _build(model: FixedModel | IntegerModel, ranks: Integers, checkpoints: Seque
     points = []
     for begin, end in pairwise((0, *checkpoints, n)):
         load_all(tree, beside, file, ranks, rows, begin, end, grow)
-        points.append(checkpoint_of(tree, end))
-    return stats_of(tree, points, n, among_others=table.key == "fk")
+        points.append(states.checkpoint_of(tree, end))
+    return states.stats_of(tree, points, n, among_others=table.key == "fk")
 
 
 def _file_with_roots(beside: Tree | None, tree: Tree, page_bytes: int) -> Ints:
@@ -286,10 +278,10 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
         return IndexedState(first.leaf, entries, page_bytes, keys, values)
     leaf = first.leaf
     if (first.leaf != longest.leaf).any():  # updates change the size of a row
-        leaf = bounded_sizes(keys, int(first.leaf.min()), values.largest)
+        leaf = states.bounded_sizes(keys, int(first.leaf.min()), values.largest)
         leaf[:keys] = first.leaf
     return TreeState(
-        lambda: trees.new(_NO_RANKS, leaf, first.dividers, page_bytes, keys=keys), page_bytes, keys, values
+        lambda: trees.new(states.NO_RANKS, leaf, first.dividers, page_bytes, keys=keys), page_bytes, keys, values
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, Marks, add, at_least, holds
 from keybench.pagemodels.sqlite.file_pages import Ints
 from keybench.pagemodels.sqlite.load import erase, erase_beside, load_all, resize
-from keybench.pagemodels.sqlite.records import require_fill
 from keybench.pagemodels.sqlite.tree import Tree
 
 
@@ -36,7 +36,8 @@ def fill_tree(tree: Tree, file: Ints, present: Integers, pages: ServerPages, bor
     slots = uppers >> facts[trees.SHIFT]
     if (np.diff(slots) <= 0).any():
         raise UsageError("leaves of this b-tree have fewer rows than SQLite leaves there: VACUUM it first.")
-    bytes_before = np.append(0, np.cumsum(_leaf_bytes(tree, present)))
+    leaf_bytes = np.maximum(_sizes_of(tree, present), trees.SMALLEST_CELL) + trees.POINTER  # `trees.cell_bytes`
+    bytes_before = np.append(0, np.cumsum(leaf_bytes))
     starts = np.append(0, ends[:-1])
     tree.leaves[slots, trees.USED] = bytes_before[starts + level.entries] - bytes_before[starts]
     tree.leaves[slots, trees.CELLS] = level.entries
@@ -78,11 +79,6 @@ def _sizes_of(tree: Tree, keys: Integers) -> Integers:
     """(keys,): bytes of each key's cell in a leaf, without its pointer, before a minimum applies."""
     of_all = len(tree.sizes) == 1
     return (np.full(len(keys), tree.sizes[0]) if of_all else tree.sizes[keys]).astype(np.int64)
-
-
-def _leaf_bytes(tree: Tree, keys: Integers) -> Integers:
-    """(keys,): bytes of each key's cell in a leaf, with its pointer (`trees.cell_bytes` of many keys)."""
-    return np.maximum(_sizes_of(tree, keys), trees.SMALLEST_CELL) + trees.POINTER
 
 
 def _divider_bytes(tree: Tree, keys: Integers) -> Integers:
@@ -143,6 +139,7 @@ def stats_of(tree: Tree, points: Sequence[Checkpoint], rows: int, *, among_other
     )
 
 
+NO_RANKS = np.empty(0, np.int64)
 _SPLITS = [trees.APPENDS, trees.EDGES, trees.INTERIORS]
 """Fields of `Tree.facts` that stay when a b-tree is built again."""
 
@@ -235,7 +232,7 @@ class State:
 
     def _replace(self, ranks: Integers, fill: int) -> None:
         """Replaces the b-tree by the one that VACUUM makes of these keys, ascending. UsageError for a wrong `fill`."""
-        require_fill(fill)
+        cells.require_fill(fill)
         splits = self._tree.facts[_SPLITS].copy()
         self._tree, self._file = self._empty_trees()
         self._fill(ranks)
@@ -290,7 +287,6 @@ class TreeState(State):
 
 _ROWIDS = 2
 """Rowids for each key that ever comes: a key that comes again gets another one."""
-_NO_RANKS = np.empty(0, np.int64)
 
 
 class IndexedState(State):
@@ -312,14 +308,8 @@ class IndexedState(State):
         stored = cells.stored(bounds, page_bytes, table=False).sizes
         entry_sizes = bounded_sizes(keys, int(stored[0]), int(stored[1]))
         dividers = (cells.CHILD_BYTES + varints).astype(np.uint16)
-
-        def empty_table() -> Tree:
-            return trees.new(_NO_RANKS, row_sizes, dividers, page_bytes, keys=max(1, rowids))
-
-        def empty_index() -> Tree:
-            return trees.new(_NO_RANKS, entry_sizes, None, page_bytes, keys=max(1, keys))
-
-        self._empty_table: Callable[[], Tree] = empty_table
+        self._empty_table = partial(trees.new, NO_RANKS, row_sizes, dividers, page_bytes, keys=max(1, rowids))
+        empty_index = partial(trees.new, NO_RANKS, entry_sizes, None, page_bytes, keys=max(1, keys))
         super().__init__(empty_index, page_bytes, keys, values)
 
     def build(self, ranks: Integers, fill: int) -> None:
