@@ -53,15 +53,12 @@ def _prefetch(_context: Any, array: Any, place: Any) -> Any:
 
 _TO_WRITE, _ALL_CACHES, _DATA = 1, 3, 1  # the last three arguments of LLVM's prefetch
 prefetch = cast("Callable[[NDArray[Any], int], None]", intrinsic(_prefetch))
-"""`prefetch(array, place)` asks for array[place], which will be changed, in the processor's cache, and does not wait.
-
-It does nothing else: the place may even lie outside of the array. Processors write in order, so that each write to a
-place that is not in the cache holds up those behind it.
-"""
+"""`prefetch(array, place)` asks for array[place], which will be changed, in the processor's cache, and does not wait;
+the place may even lie outside of the array. Processors write in order, so that each write to a place that is not in the
+cache holds up those behind it."""
 
 
-_SMALL = 12
-"""At most so many items are sorted by insertion."""
+_SMALL = 12  # at most so many items are sorted by insertion
 
 
 @kernel

@@ -13,14 +13,11 @@ Words = NDArray[np.uint64]
 
 
 def ranked(words: Words) -> Integers:
-    """Ranks of keys, int64 (n,): 0 for the smallest.
-
-    `words`: their sort words, uint64 (n, w), from `byteorder.sort_words`. UsageError where two keys are the same.
+    """Ranks of keys, int64 (n,): 0 for the smallest. `words`: their sort words, uint64 (n, w), from
+    `byteorder.sort_words`. UsageError where two keys are the same.
 
     What is sorted are single words: the leading bits that tell the keys apart, then the key's place in the last bits.
-    That takes half the time of sorting the places by the words. Keys that agree in the leading bits are sorted by all
-    of their words afterwards.
-    """
+    That takes half the time of sorting the places. Keys that agree in those bits are sorted by all words afterwards."""
     n = len(words)
     if not n:
         return np.empty(0, np.int64)

@@ -127,10 +127,8 @@ class PredictsCost(Protocol):
 Stored = NDArray[np.uint8] | Integers
 """Keys as an index has them: (n, width) bytes, or (n,) integers."""
 
-_SAMPLE = 2000
-"""Rows of a part of a load at which `shared_bytes` looks."""
-_MOST_PARTS = 8
-"""Parts of a load at which it looks."""
+_SAMPLE = 2000  # rows of a part of a load at which `shared_bytes` looks
+_MOST_PARTS = 8  # parts of a load at which it looks
 
 
 def shared_bytes(stored: Stored, ranks: Integers, ends: Sequence[int] | Integers) -> list[float]:

@@ -30,10 +30,8 @@ NOTE = "a plain cache that keeps the pages used last, not the server's own rule:
 
 _LEAF_SPLITS, _BRANCH_SPLITS, _TOUCHES = range(3)
 """Fields of `_Index.facts`: splits of leaves and of branch pages so far; touches that are listed."""
-_CHUNK = 1 << 13
-"""Rows whose pages are held at a time."""
-_MOST_TOUCHES = 6
-"""Touches of a row at most: a page of the table, two branch pages and three leaves."""
+_CHUNK = 1 << 13  # rows whose pages are held at a time
+_MOST_TOUCHES = 6  # touches of a row at most: a page of the table, two branch pages and three leaves
 
 
 class _Index(NamedTuple):

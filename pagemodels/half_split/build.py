@@ -136,7 +136,8 @@ class SortedBuild:
     rule: Callable[[int], Rule]
     """How leaves split after a build."""
     overlap: int = 0
-    """Entries by which a page exceeds its room until another one comes: then the next page begins with all of them."""
+    """Entries by which a page may exceed its room while no further one comes. If one comes, the next page begins with
+    these entries and the new one."""
 
     def build(self, states: States, present: int, sizes: Sizes, fill_factor: int, branch: Rule) -> list[LevelMemory]:
         """The levels of an index of the keys that are present, leaves first. `present`: how many these are. `sizes`: of

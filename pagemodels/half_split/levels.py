@@ -27,15 +27,11 @@ Kept = tuple[Integers, Integers]
 FIRST_ROOT = -1
 """Height of the first root among pages that one row made, where it comes before the second leaf, whose height is 0."""
 
-_CHUNK = 1 << 20
-"""Minimum rows that are sorted by group at a time."""
-_FEW = 1 << 12
-"""Rows from which on it is worth the effort to sort them by group."""
-_GROUP_ROWS = 1 << 17
-"""Rows of a group once all keys are there: they fit a second-level cache with their leaves."""
+_CHUNK = 1 << 20  # minimum rows that are sorted by group at a time
+_FEW = 1 << 12  # rows from which on it is worth the effort to sort them by group
+_GROUP_ROWS = 1 << 17  # rows of a group once all keys are there: they fit a second-level cache with their leaves
 _NONE = np.empty(0, np.int32)
-_PER_SLOT = ("slots", "births", "kinds", "content")
-"""The arrays of `Leaves` with an element for each slot."""
+_PER_SLOT = ("slots", "births", "kinds", "content")  # the arrays of `Leaves` with an element for each slot
 
 
 class LevelMemory:
@@ -321,7 +317,8 @@ def build_level(ranks: Integers, rule: Rule, sizes: Sizes = NO_SIZES, *, noted: 
 
 
 def build_branches(leaves: TreeLevel, rule: Rule) -> list[TreeLevel]:
-    """The levels above the leaves, none over a single leaf. Their births are rows of the table, as those of leaves."""
+    """The levels above the leaves, up to the root; empty if there is one leaf. Their births are rows of the table, like
+    those of the leaves. `rule`: how branch pages split."""
     levels, below = [], leaves
     while len(below) > 1:
         order = np.argsort(below.births, kind="stable")  # entries of the level arrive as the pages below are made

@@ -29,8 +29,7 @@ from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import Integers, Sizes, chosen, is_permutation, require
 
 _NO_NUMBERS: Mapping[int, int] = {}
-_FEW = 64
-"""At most one of 64 keys deleted is few: their leaves are looked up, instead of going through all leaves."""
+_FEW = 64  # at most one of 64 keys deleted is few: their leaves are looked up, instead of going through all leaves
 
 
 class SplitState:

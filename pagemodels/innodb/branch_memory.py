@@ -47,8 +47,7 @@ MARGIN = 64
 """Maximum pages and extents that one row takes: two for each level, and levels are few."""
 _FILL = 0.5
 """Expected used share of a page. If it is less, memory grows on the way."""
-_GROWTH = 1.25
-"""Factor by which memory grows."""
+_GROWTH = 1.25  # factor by which memory grows
 
 
 class BranchTree(NamedTuple):

@@ -54,8 +54,7 @@ FACTS = 12
 
 FREED = np.uint32(1 << 31)
 """Marks a free place, whose other bits are the next free place + 1; above all ranks."""
-_GROWTH = 1.25
-"""Factor by which memory grows."""
+_GROWTH = 1.25  # factor by which memory grows
 _FILL = 0.62
 """Expected used share of a page. If it is less, memory grows on the way."""
 

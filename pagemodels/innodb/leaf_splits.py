@@ -21,8 +21,7 @@ from keybench.pagemodels.ranking import Integers
 
 UNNOTED = np.empty(0, np.int32)
 """For `load`, if nobody wants to know which page each row went to."""
-_MARGIN = 8
-"""Pages and events that one row takes at most."""
+_MARGIN = 8  # pages and events that one row takes at most
 
 
 @kernel

@@ -220,8 +220,7 @@ def _drop_to_root(tree: BranchTree, space: Tablespace, page: int) -> int:
     return 0
 
 
-_HIGHEST = 1 << 62
-"""A row above all others."""
+_HIGHEST = 1 << 62  # a row above all others
 
 
 @kernel
@@ -269,10 +268,8 @@ def follow_both(
     return done, begin
 
 
-_LEVELS = 64
-"""More levels than any index has."""
-_FEWEST = 2
-"""Records that a page has at least, whatever the fill factor (isSpaceAvailable)."""
+_LEVELS = 64  # more levels than any index has
+_FEWEST = 2  # records that a page has at least, whatever the fill factor (isSpaceAvailable)
 
 
 def records_of_full_page(size: int, page_bytes: int, room: int, fill: int) -> int:

@@ -31,10 +31,8 @@ from keybench.pagemodels.ranking import Integers, Sizes, chosen
 
 MOST_ROWS = 1 << 31
 """Ranks are 32-bit integers."""
-_ALL_ROWS = 1 << 62
-"""A row above all others."""
-_EXTENTS = 256
-"""Extents for which a new file has memory at first."""
+_ALL_ROWS = 1 << 62  # a row above all others
+_EXTENTS = 256  # extents for which a new file has memory at first
 
 
 @dataclass(frozen=True)

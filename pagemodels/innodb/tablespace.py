@@ -23,16 +23,12 @@ WORD = 64
 """Bits of a word of a bitmap."""
 ONE = np.int64(1)
 """The lowest bit of a word of a bitmap."""
-_ADDED_AT_ONCE = 4
-"""Extents: that a large file grows by, and that are put on the list of free ones (FSP_FREE_ADD)."""
-_RESERVED = 3
-"""Extents that an insertion reserves before it splits a page."""
-_LARGE = 32
-"""Extents of a large file."""
+_ADDED_AT_ONCE = 4  # extents that a large file grows by, and that are put on the list of free ones (FSP_FREE_ADD)
+_RESERVED = 3  # extents that an insertion reserves before it splits a page
+_LARGE = 32  # extents of a large file
 DESCRIPTORS = 2
 """Pages that are used in an extent with descriptors: their own and the change buffer's bitmap (XDES_FRAG_N_USED)."""
-_FIRST_MARIADB, _FIRST_MYSQL = 4, 7
-"""Pages of a new file (FIL_IBD_FILE_INITIAL_SIZE)."""
+_FIRST_MARIADB, _FIRST_MYSQL = 4, 7  # pages of a new file (FIL_IBD_FILE_INITIAL_SIZE)
 
 OWNER, COUNT, PREVIOUS, NEXT, USED = range(5)
 """Fields of an extent. OWNER: its segment, NOBODY or SHARED. COUNT: the number of its used pages. PREVIOUS, NEXT: the
@@ -48,8 +44,7 @@ FULL, IN_PARTIAL, SINGLE = 0, 1, 2
 """The numbers of a segment: full extents; used pages of partly used extents; single pages."""
 FREE, FRAGMENTS = 0, 1
 """Lists. A segment s has list 2 s for its empty extents and 2 s + 1 for its partly used ones."""
-_HEAD, _TAIL, _LENGTH = 0, 1, 2
-"""The numbers of a list: its first extent, its last one (−1 none), how many it has."""
+_HEAD, _TAIL, _LENGTH = 0, 1, 2  # the numbers of a list: its first extent, its last one (−1 none), how many it has
 
 
 class Tablespace(NamedTuple):

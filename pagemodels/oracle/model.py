@@ -31,8 +31,7 @@ from keybench.pagemodels.oracle import records as entries
 from keybench.pagemodels.oracle.state import OracleState
 from keybench.pagemodels.ranking import Sizes
 
-_BRANCH_BYTES = 8028
-"""Bytes for rows in a branch block of 8 KiB."""
+_BRANCH_BYTES = 8028  # bytes for rows in a branch block of 8 KiB
 _BRANCH_ENTRY = 2 + 4 + 1
 """Row directory, block address, length: 17 rows of three-byte keys took 170 bytes where that was published."""
 _SMALLEST_NUMBER, _USUAL_NUMBER, _LARGEST_NUMBER = 1, 4, 12

@@ -8,22 +8,18 @@ import numpy as np
 
 from keybench.pagemodels.ranking import Integers
 
-_ROW = 2 + 2
-"""Beside a row's columns: flag and lock byte, and its place in the row directory."""
+_ROW = 2 + 2  # beside a row's columns: flag and lock byte, and its place in the row directory
 _ROWID = 6
 LEAF_BYTES = 7996
 """For rows of a leaf: LF_BLK_LEN of an 8 KiB block with two transaction slots."""
-_DATA_BYTES = 8036
-"""A leaf's data area: kdxlebksz in dumps of such a block."""
+_DATA_BYTES = 8036  # a leaf's data area: kdxlebksz in dumps of such a block
 _BUILT_LEAF_SPARE = 7
 """What a build leaves free of a leaf beside PCTFREE: 7 or 8 bytes. R. Foote's treedump of NUMBER 1 … 10,000 has 485
 rows in the first leaf and 479 in each other one (richardfoote.wordpress.com 2015/06/22)."""
-_LONG = 250
-"""Bytes of the longest value whose length takes one byte; that of a longer one takes three."""
+_LONG = 250  # bytes of the longest value whose length takes one byte; that of a longer one takes three
 _HEAP_ROW = 3 + 2
 """Of a heap's row beside its columns: flag, lock byte and number of columns; its place in the row directory."""
-_HEAP_PCTFREE = 10
-"""Oracle's default, in %."""
+_HEAP_PCTFREE = 10  # Oracle's default, in %
 
 
 def built_bytes(pctfree: int) -> int:

@@ -33,31 +33,23 @@ _HEADER, _PAGE, _NEXT_PAGE = 24, 20, 8
 """Bytes of a record's header (XLogRecord), of that of its first page, of that of others in the same relation."""
 _DATA, _LONG_DATA, _LONG_FROM = 2, 5, 256
 """Header of a record's own data; the same of long data; bytes from which on data is long."""
-_IMAGE = 5
-"""What a page's header has in addition if the page is there as a whole."""
+_IMAGE = 5  # what a page's header has in addition if the page is there as a whole
 _INSERT = _HEADER + _PAGE + _DATA + 2
 """An entry into a leaf (xl_btree_insert), without the entry. A link in a branch page names the child, too."""
 _SPLIT = _HEADER + _PAGE + _NEXT_PAGE + _DATA + 10
 """A split (xl_btree_split) without entries; its right neighbour is another page."""
 _ENTRIES_LEFT = 1.5
 """Entries that a split logs of the old leaf, on average: the new high key, and in half of all cases the new entry."""
-_COMMIT = 40
-"""The end of a transaction, with its time (xl_xact_commit): 34 bytes, aligned."""
-_ALIGNMENT = 3.5
-"""Bytes by which the alignment to 8 lengthens a record of any size, on average."""
-_BRANCH_FILL = 2 / 3
-"""Share of a branch page that is in use, roughly: few images are of such pages."""
+_COMMIT = 40  # the end of a transaction, with its time (xl_xact_commit): 34 bytes, aligned
+_ALIGNMENT = 3.5  # bytes by which the alignment to 8 lengthens a record of any size, on average
+_BRANCH_FILL = 2 / 3  # share of a branch page that is in use, roughly: few images are of such pages
 
 _MOST_USES, _COPY_USES = 5, 1
 """Uses of a page that count (BM_MAX_USAGE_COUNT in buf_internals.h); of one that COPY fills (PinBuffer in bufmgr.c)."""
-_SEGMENT = 16 << 20
-"""Bytes of the log's files (wal_segment_size)."""
-_WITH_HEADERS = 8192 / (8192 - 24)
-"""Each page of the log begins with a header (XLogPageHeaderData)."""
-_TARGET = 0.9
-"""checkpoint_completion_target, the default and what keybench sets."""
-_MAX_WAL_SIZE = 4 << 30
-"""On servers that keybench starts (databases/postgresql/settings.py)."""
+_SEGMENT = 16 << 20  # bytes of the log's files (wal_segment_size)
+_WITH_HEADERS = 8192 / (8192 - 24)  # each page of the log begins with a header (XLogPageHeaderData)
+_TARGET = 0.9  # checkpoint_completion_target, the default and what keybench sets
+_MAX_WAL_SIZE = 4 << 30  # on servers that keybench starts (databases/postgresql/settings.py)
 
 
 class RecordBytes(NamedTuple):
@@ -165,8 +157,7 @@ _PLACE, _TRIGGER, _REDO = range(3)
 _REDO: the number of checkpoints so far; 0 for ever without full_page_writes."""
 _SINCE, _ENTRIES = range(2)
 """Columns of `_WriteAheadLog.pages`. _SINCE: `_REDO` at the page's last change. _ENTRIES: of a leaf."""
-_BYTES, _IMAGES = range(2)
-"""Columns of `_WriteAheadLog.counts`."""
+_BYTES, _IMAGES = range(2)  # columns of `_WriteAheadLog.counts`
 
 
 @dataclass(eq=False)
@@ -185,7 +176,8 @@ class _WriteAheadLog:
     segment: float
     """Bytes of a segment; of a sample, its share of them."""
     segments: int
-    """Between two checkpoints: max_wal_size leaves room for one that runs (xlog.c, CalculateCheckpointSegments)."""
+    """Segments between two checkpoints: max_wal_size leaves room for what is added while one runs (xlog.c,
+    CalculateCheckpointSegments)."""
     images: bool
     """full_page_writes."""
     began: float

@@ -68,12 +68,10 @@ def _require_fillfactor(fill: int) -> None:
         raise UsageError(f"an index's fillfactor is between 10 and 100, not {fill}: the default is 90.")
 
 
-_FIRST_OF_BRANCH = 8 + LINE_POINTER
-"""Bytes of the first entry of a branch page, which keeps no key."""
+_FIRST_OF_BRANCH = 8 + LINE_POINTER  # bytes of the first entry of a branch page, which keeps no key
 _TOASTED_FROM = 2000
 """Bytes of a row from which on parts of it may be compressed, or lie elsewhere (heaptoast.h: a quarter of a page)."""
-_COMPRESSED_FROM = 507
-"""Minimum bytes of a key that may be compressed: above a sixteenth of a page with its length."""
+_COMPRESSED_FROM = 507  # minimum bytes of a key that may be compressed: above a sixteenth of a page with its length
 
 
 @dataclass(frozen=True)
@@ -133,6 +131,7 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
 
 
 def _density(used: int, pages: int) -> float:
-    """Density of leaves in % (pgstatindex). `used`: bytes of items and high keys. One pointer a page is left out."""
+    """Density of the leaves in %, as pgstatindex computes it. `used`: bytes of all items, high keys included. A line
+    pointer of each page counts as neither used nor free."""
     free = (SPACE - LINE_POINTER) * pages - used
     return 100 - 100 * free / (SPACE * pages)

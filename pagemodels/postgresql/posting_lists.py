@@ -32,8 +32,7 @@ from keybench.pagemodels.ranking import Integers, require
 
 TID = 6
 """Bytes of a row's address in a merged item."""
-_LONGEST = 1352
-"""Most bytes of a merged item (nbtdedup.c, maxpostingsize: half of BTMaxItemSize)."""
+_LONGEST = 1352  # most bytes of a merged item (nbtdedup.c, maxpostingsize: half of BTMaxItemSize)
 
 Counts = NDArray[np.int32]
 """(keys, 2): entries of each key, by rank, and how many of them are in merged items."""

@@ -142,8 +142,7 @@ SPACE = PAGE_BYTES - PAGE_OVERHEAD
 """Bytes of a page for items and their line pointers."""
 HEAP_TID = 8
 """Bytes of a row's address, reserved for the high key of a leaf that splits, although unique keys never use it."""
-_LOOKED_AT = 64
-"""Bytes above which nbtsplitloc.c asks whether an item has several row addresses."""
+_LOOKED_AT = 64  # bytes above which nbtsplitloc.c asks whether an item has several row addresses
 _LEAF_SPLIT_DISTANCE = 0.05
 """Share of the bytes of a page's entries by which a split may differ from the best one (nbtsplitloc.c)."""
 
@@ -162,13 +161,8 @@ class Items:
     def rule(self, fillfactor: int) -> Rule:
         """How pages split, by items that stay left. `fillfactor`: of the rightmost, in %; others have a high key."""
         rightmost, other = self._splits(fillfactor)[0], self._splits(None)[0]
-        return Rule(
-            room=self._room(None),
-            room_last=self._room(fillfactor),
-            keep_append=rightmost,
-            keep_edge=rightmost,
-            keep_interior=other,
-        )
+        room, room_last = self._room(None), self._room(fillfactor)
+        return Rule(room, room_last, keep_append=rightmost, keep_edge=rightmost, keep_interior=other)
 
     def rule_between_keys(self, fillfactor: int, times: int) -> Rule:
         """How leaves with `times` entries of each key split: at the best of the nearly best places that is between two

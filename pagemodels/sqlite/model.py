@@ -37,20 +37,15 @@ from keybench.pagemodels.sqlite.tree import Tree
 _ROWID_OVERHEAD = 55
 """Bytes of a page beside payload and key of a row that just fits it in a rowid table: 35 of the page (file format,
 "Cell Payload Overflow Pages"), and about 20 of the record's header and the rowid."""
-_LARGEST_INTEGER = 8
-"""Bytes of an integer at most."""
-_HIGHEST_STATUS = (1 << 31) - 1
-"""After more updates of a row than anybody does."""
+_LARGEST_INTEGER = 8  # bytes of an integer at most
+_HIGHEST_STATUS = (1 << 31) - 1  # after more updates of a row than anybody does
 _ROWS = 1 << 11
 """Rows whose touches are kept at a time: so few that they stay in the processor's cache until they are read again."""
-_TOUCHES = 8 * _ROWS
-"""Touches for which there is room at first."""
+_TOUCHES = 8 * _ROWS  # touches for which there is room at first
 _PAGE_OVERHEAD = 136
 """Bytes of the cache that a page takes beside its own: sizeof(MemPage) on 64-bit machines, SQLite 3.40 to 3.54."""
-_AUTOCHECKPOINT = 1000
-"""Frames: SQLite's own setting (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT)."""
-_FRAME_HEADER = 24
-"""Bytes of a frame of the WAL beside its page."""
+_AUTOCHECKPOINT = 1000  # frames: SQLite's own setting (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT)
+_FRAME_HEADER = 24  # bytes of a frame of the WAL beside its page
 
 
 @dataclass(frozen=True)
@@ -145,8 +140,7 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
     require_width(table.column)
     if table.measures_rows:
         raise UsageError("the page model of SQLite describes the key's index, not the table by date.")
-    model_class = _class_of_model(table, parameters.page_bytes)
-    model = model_class(table, parameters.page_bytes)
+    model = _class_of_model(table, parameters.page_bytes)(table, parameters.page_bytes)
     return repeated(model, table.children) if table.key == "fk" else model
 
 

@@ -32,12 +32,9 @@ _LEAF_HEADER = 8
 _CELL_POINTER = 2
 CHILD_BYTES = 4
 """Bytes of a child's page number, in a divider."""
-_OVERFLOW_NUMBER = 4
-"""Bytes of the number of the first overflow page, in a cell."""
-_ROWID_BYTES = 3
-"""A rowid by order of arrival: 3 bytes as a value up to 8,388,607, as a varint up to 2,097,151."""
-_WIDEST = 36
-"""Bytes of a key where an estimate is asked for before its layout is known."""
+_OVERFLOW_NUMBER = 4  # bytes of the number of the first overflow page, in a cell
+_ROWID_BYTES = 3  # a rowid by order of arrival: 3 bytes as a value up to 8,388,607, as a varint up to 2,097,151
+_WIDEST = 36  # bytes of a key where an estimate is asked for before its layout is known
 _LARGE_VARINT_BYTES = 9
 
 

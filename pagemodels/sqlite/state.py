@@ -140,8 +140,7 @@ def stats_of(tree: Tree, points: Sequence[Checkpoint], rows: int, *, among_other
 
 
 NO_RANKS = np.empty(0, np.int64)
-_SPLITS = [trees.APPENDS, trees.EDGES, trees.INTERIORS]
-"""Fields of `Tree.facts` that stay when a b-tree is built again."""
+_SPLITS = [trees.APPENDS, trees.EDGES, trees.INTERIORS]  # fields of `Tree.facts` that stay when a b-tree is built again
 
 
 @dataclass(frozen=True)
@@ -285,8 +284,7 @@ class TreeState(State):
         self._tree, self._file = tree, file
 
 
-_ROWIDS = 2
-"""Rowids for each key that ever comes: a key that comes again gets another one."""
+_ROWIDS = 2  # rowids for each key that ever comes: a key that comes again gets another one
 
 
 class IndexedState(State):

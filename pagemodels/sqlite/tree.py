@@ -25,8 +25,7 @@ from keybench.pagemodels.sqlite.file_pages import Ints, take
 
 POINTER, SMALLEST_CELL = 2, 4
 """Bytes of a cell's pointer; bytes that a cell of a leaf has at least."""
-_CHILD = 4
-"""Bytes of a child's number in a cell of a branch page."""
+_CHILD = 4  # bytes of a child's number in a cell of a branch page
 _LEAF_HEADER, _BRANCH_HEADER = 8, 12
 
 USED, CELLS, NUMBER, PARENT = range(4)
@@ -57,28 +56,21 @@ CHILD, OLD_END, END, FILLED, TAKEN, BORDER = range(6)
 """Fields of one of the siblings in a balancing (`Tree.pool`). CHILD: the page. OLD_END, END: the cell before which it
 ended, and ends now. FILLED: bytes of its cells. TAKEN: its number in the file. BORDER: its upper bound."""
 
-_MARGIN = 128
-"""Maximum branch pages that one row takes: four for each level, and levels are few."""
+_MARGIN = 128  # maximum branch pages that one row takes: four for each level, and levels are few
 _FILL = 0.85
 """Expected used share of a page, from which `new` computes the first memory. If it is less, memory grows later."""
-_GROWTH = 1.25
-"""Factor by which memory grows."""
-_LARGEST_SIZE = 65_535
-"""Maximum bytes of a cell."""
-_NARROW = 1 << 31
-"""Numbers below this one are 32-bit integers."""
-_MOST_SHIFT = 4
-"""Maximum of SHIFT: at most 16 successive ranks share a slot."""
-_SPARE = 12
-"""Children beyond those that fit a page for which it has room in memory: they make it overflow."""
+_GROWTH = 1.25  # factor by which memory grows
+_LARGEST_SIZE = 65_535  # maximum bytes of a cell
+_NARROW = 1 << 31  # numbers below this one are 32-bit integers
+_MOST_SHIFT = 4  # maximum of SHIFT: at most 16 successive ranks share a slot
+_SPARE = 12  # children beyond those that fit a page for which it has room in memory: they make it overflow
 
 
 NO_OVERFLOW = np.empty(0, np.uint16)
 """`Tree.overflow` where no record has overflow pages."""
 NO_TOUCHES = np.empty((0, lru.COLUMNS), np.int32)
 """`Tree.touches` where nobody asks for them."""
-_FIRST_PAGE = 1
-"""The file's first page: it says how many pages the file has, so that each new page changes it."""
+_FIRST_PAGE = 1  # the file's first page: it says how many pages the file has, so that each new page changes it
 _ROW_TOUCHES = 256
 """More pages than a row touches, without its overflow pages: 20 levels, and 10 for each where cells are spread."""
 
