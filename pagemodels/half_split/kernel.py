@@ -310,7 +310,8 @@ def insert(
 
     Writes to `pages`, if it is not empty, the number of the page into which each row goes, after a split that the row
     caused: 0 for the first page, else the slot that was new when the page was made. An entry takes `sizes[rank]`, or 1
-    if `sizes` is empty. All ranks lie in 0 … (len(cells) << shift) − 1.
+    if `sizes` is empty. All ranks lie in 0 … (len(cells) << shift) − 1. Returns how many were inserted: fewer than all
+    if the slots are used up.
     """
     fixed, timed, noted = len(sizes) == 0, len(times) > 0, len(pages) > 0
     cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state
