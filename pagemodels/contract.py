@@ -24,13 +24,13 @@ from keybench.model.byteorder import sort_words
 from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.pagemodels.page_stats import PageStats
-from keybench.pagemodels.ranking import ranked
+from keybench.pagemodels.ranking import Integers, Sizes, ranked
 
 
 class PageModel(Protocol):
     """One index of one table on one engine."""
 
-    def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,), a permutation of 0 … n − 1.
         `checkpoints` are ascending numbers of rows, each from 1 to n, after which the leaf level is noted."""
 
@@ -39,7 +39,7 @@ class PageModel(Protocol):
 class BesideTableByDate(Protocol):
     """A page model of a key's index in one file with a table by date: it needs the order of that table's rows."""
 
-    def by_date(self, rows: NDArray[np.int64]) -> PageModel | SizedByValue:
+    def by_date(self, rows: Integers) -> PageModel | SizedByValue:
         """The model for these rows: their ranks by (created, key), int64 (n,), in order of arrival."""
 
 
@@ -47,7 +47,7 @@ class BesideTableByDate(Protocol):
 class RepeatsKeys(Protocol):
     """A page model of an index that has several entries of each key."""
 
-    def interleaved(self, parents: NDArray[np.int64]) -> PageModel | SizedByValue:
+    def interleaved(self, parents: Integers) -> PageModel | SizedByValue:
         """The model where entries of other keys arrive between those of one key. `parents`: int64 (entries,), for each
         entry, in order of arrival, the index of its key in the keys' own order of arrival."""
 
@@ -56,12 +56,10 @@ class RepeatsKeys(Protocol):
 class SizedByValue(Protocol):
     """A page model whose entries have the size that the key's value needs (Oracle's NUMBER): it needs the sizes."""
 
-    def sizes(self, keys: Keys) -> NDArray[np.uint16]:
+    def sizes(self, keys: Keys) -> Sizes:
         """Bytes of the entry of each key: (n,)."""
 
-    def insert(
-        self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
-    ) -> PageStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> PageStats:
         """`PageModel.insert`, with the bytes of each key's entry in `sizes`: uint16 (n,), in order of arrival too."""
 
 
@@ -69,23 +67,23 @@ class SizedByValue(Protocol):
 class TakesPayloads(Protocol):
     """A page model whose pages depend on the length of each row's payload: it needs them if they vary."""
 
-    def with_payloads(self, lengths: NDArray[np.int64]) -> PageModel | SizedByValue:
+    def with_payloads(self, lengths: Integers) -> PageModel | SizedByValue:
         """The model for rows whose payloads have `lengths` characters: int64 (n,), in order of arrival."""
 
 
 class IndexState(Protocol):
     """One index with a past. Keys are given by their ranks among all keys that ever come, each of which comes once."""
 
-    def build(self, ranks: NDArray[np.int64], fill: int) -> None:
+    def build(self, ranks: Integers, fill: int) -> None:
         """Replaces the index by one that the engine builds from these sorted keys, at a fill factor in %."""
 
     def rebuild(self, fill: int) -> None:
         """Replaces the index by one that the engine builds from the keys that are there."""
 
-    def insert(self, ranks: NDArray[np.int64]) -> None:
+    def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a key that was there before."""
 
-    def delete(self, ranks: NDArray[np.int64]) -> None:
+    def delete(self, ranks: Integers) -> None:
         """Deletes keys, in order. UsageError for a key that is not there."""
 
     def clean(self) -> None:
@@ -99,11 +97,11 @@ class IndexState(Protocol):
 class DeletesByStatement(Protocol):
     """A state of an engine whose statements delete their keys in ascending order, in whatever order they name them."""
 
-    def delete_by_statement(self, ranks: NDArray[np.int64], rows: int) -> None:
+    def delete_by_statement(self, ranks: Integers, rows: int) -> None:
         """Deletes keys by statements that name the next `rows` of them each. UsageError for a key that is not there."""
 
 
-def delete(state: IndexState, ranks: NDArray[np.int64], rows_per_tx: int) -> None:
+def delete(state: IndexState, ranks: Integers, rows_per_tx: int) -> None:
     """Deletes keys as a session does that names `rows_per_tx` of them in each statement."""
     if isinstance(state, DeletesByStatement):
         state.delete_by_statement(ranks, rows_per_tx)
@@ -115,12 +113,12 @@ def delete(state: IndexState, ranks: NDArray[np.int64], rows_per_tx: int) -> Non
 class KnowsUpdates(Protocol):
     """A state that knows what updates and readers do to the index: on some engines nothing."""
 
-    def update(self, ranks: NDArray[np.int64], rows_per_tx: int, characters: NDArray[np.int64] | None = None) -> None:
+    def update(self, ranks: Integers, rows_per_tx: int, characters: Integers | None = None) -> None:
         """Updates these rows, in order, `rows_per_tx` of them in a transaction: each gets a payload of so many
         `characters`, (n,), or, for None, a status that is higher by one. UsageError for a key that is not there, and
         where the model does not know what the engine does."""
 
-    def read(self, ranks: NDArray[np.int64], *, by_key: bool) -> None:
+    def read(self, ranks: Integers, *, by_key: bool) -> None:
         """Rows are read: each of these `by_key`, or all of them as the first ones in the order of the key. UsageError
         where the model does not know what that does to the index."""
 
@@ -129,7 +127,7 @@ class KnowsUpdates(Protocol):
 class BeginsFromPages(Protocol):
     """An `IndexState` that can go on from an index on a server."""
 
-    def begin(self, ranks: NDArray[np.int64], pages: ServerPages, borders: NDArray[np.int64] | None = None) -> None:
+    def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
         """Replaces the index by one of these keys, in any order, with these pages. UsageError if they do not fit.
         `borders`: the lowest rank that goes to each leaf but the first (`ServerPages.border_ranks`); None: the rank of
         its first key."""
@@ -147,12 +145,12 @@ class KeepsState(Protocol):
 class KeepsSizedState(SizedByValue, Protocol):
     """A `SizedByValue` whose index can be built, deleted from, cleaned and rebuilt."""
 
-    def sized_state(self, sizes: NDArray[np.uint16]) -> IndexState:
+    def sized_state(self, sizes: Sizes) -> IndexState:
         """An empty index, into which one entry of each key will come. `sizes`: (keys,), their bytes, by rank."""
 
 
 def empty_index(
-    model: object, ranks: NDArray[np.int64], keys: Keys, lengths: NDArray[np.int64] | None = None
+    model: object, ranks: Integers, keys: Keys, lengths: Integers | None = None
 ) -> Callable[[], IndexState] | None:
     """A function that makes an empty index into which these keys will come, which have these ranks; None if the model
     knows no past. `lengths`: int64 (n,), characters of the rows' payloads; None if all are alike."""
@@ -167,7 +165,7 @@ def empty_index(
     return partial(model.sized_state, sizes_by_rank)
 
 
-def require_lengths(lengths: NDArray[np.int64] | None, rows: int) -> NDArray[np.int64]:
+def require_lengths(lengths: Integers | None, rows: int) -> Integers:
     """Returns the payloads' lengths, int64 (rows,), unchanged. UsageError for None, or if there is not one a row."""
     if lengths is None or len(lengths) != rows:
         raise UsageError(
@@ -197,9 +195,6 @@ def parameters(kind: type[P], values: Mapping[str, object]) -> P:
         if type(value) is not type_of_default and not (type_of_default is float and type(value) is int):
             raise UsageError(f"the page model's {name} is {value!r}: give a value like {defaults[name]!r}.")
     return kind(**values)
-
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,9 +255,9 @@ def predict(
     keys: Keys,
     checkpoints: Sequence[int] = (),
     *,
-    created: NDArray[np.int64] | None = None,
-    lengths: NDArray[np.int64] | None = None,
-    parents: NDArray[np.int64] | None = None,
+    created: Integers | None = None,
+    lengths: Integers | None = None,
+    parents: Integers | None = None,
 ) -> PageStats:
     """The index that the model predicts for these keys, which are in order of arrival: ranks them by the column's order
     and inserts them.

@@ -6,9 +6,9 @@ their parents, so that the entries of a key lie in order of arrival: entry j of 
 r · times + j. With several writers, entries of other keys can arrive between those of one key (`interleaved`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from keybench.model.keys import Keys
 from keybench.pagemodels.contract import PageModel, SizedByValue, TakesPayloads
 from keybench.pagemodels.page_stats import PageStats
+from keybench.pagemodels.ranking import Integers, Sizes
 
 N = TypeVar("N", bound=np.generic)
-M = TypeVar("M", PageModel, SizedByValue)
 
 
 def repeated(model: PageModel | SizedByValue, times: int) -> PageModel | SizedByValue:
@@ -32,25 +32,40 @@ class _Repeated:
 
     times: int
     """Entries of each key."""
-    parents: NDArray[np.int64] | None = None
+    parents: Integers | None = None
     """(keys · times,): for each entry, in order of arrival, the index of its key in the keys' order of arrival; None if
     the entries of each key arrive together."""
-    lengths: NDArray[np.int64] | None = None
+    lengths: Integers | None = None
     """(keys,): characters of the payload that each key's rows have, if they vary."""
 
-    def interleaved(self, parents: NDArray[np.int64]) -> Self:
+    def interleaved(self, parents: Integers) -> Self:
         """The model where entries arrive in this order: `parents` as the field of that name (`RepeatsKeys`)."""
         return replace(self, parents=parents)
 
-    def with_payloads(self, lengths: NDArray[np.int64]) -> Self:
+    def with_payloads(self, lengths: Integers) -> Self:
         """The model for payloads of these lengths in characters, (keys,), one for each key (`TakesPayloads`)."""
         return replace(self, lengths=lengths)
 
-    def _with_entry_payloads(self, model: M) -> M:
-        """The model of single entries, told the length of each entry's payload if payloads vary."""
-        if self.lengths is None or not isinstance(model, TakesPayloads):
-            return model
-        return cast("M", model.with_payloads(_for_entries(self.lengths, self.times, self.parents)))
+    def _insert(self, model: Any, ranks: Integers, checkpoints: Sequence[int], **sizes: Sizes) -> PageStats:
+        """Builds the index from all entries by the model of single ones. The figures' checkpoints are in keys."""
+        if self.lengths is not None and isinstance(model, TakesPayloads):
+            model = model.with_payloads(self._for_entries(self.lengths))
+        insert: Callable[..., PageStats] = model.insert
+        stats = insert(self._entry_ranks(ranks), [keys * self.times for keys in checkpoints], **sizes)
+        return replace(stats, checkpoints=tuple(replace(at, rows=at.rows // self.times) for at in stats.checkpoints))
+
+    def _entry_ranks(self, ranks: Integers) -> Integers:
+        """(keys · times,): ranks of entries among all entries, in order of arrival, from the ranks of their keys."""
+        by_key = (ranks[:, None] * self.times + np.arange(self.times)).ravel()
+        if self.parents is None:
+            return by_key
+        entries = np.empty(len(self.parents), np.int64)
+        entries[np.argsort(self.parents, kind="stable")] = by_key  # the entries of a key in order of arrival
+        return entries
+
+    def _for_entries(self, values: NDArray[N]) -> NDArray[N]:
+        """(keys · times,): for each entry, in order of arrival, the value that its key has in `values`, (keys,)."""
+        return np.repeat(values, self.times) if self.parents is None else values[self.parents]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +74,9 @@ class Repeated(_Repeated):
 
     model: PageModel
 
-    def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,). `checkpoints`: numbers of keys."""
-        entry_ranks = _entry_ranks(ranks, self.times, self.parents)
-        entry_checkpoints = [keys * self.times for keys in checkpoints]
-        return _in_keys(self._with_entry_payloads(self.model).insert(entry_ranks, entry_checkpoints), self.times)
+        return self._insert(self.model, ranks, checkpoints)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,38 +85,10 @@ class SizedRepeated(_Repeated):
 
     model: SizedByValue
 
-    def sizes(self, keys: Keys) -> NDArray[np.uint16]:
+    def sizes(self, keys: Keys) -> Sizes:
         """Bytes of an entry of each key: (n,)."""
         return self.model.sizes(keys)
 
-    def insert(
-        self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
-    ) -> PageStats:
-        """Builds the index from keys in order of arrival, given by rank: int64 (n,). `checkpoints`: numbers of keys.
-        `sizes`: (n,), bytes of an entry of each key."""
-        entry_ranks = _entry_ranks(ranks, self.times, self.parents)
-        entry_checkpoints = [keys * self.times for keys in checkpoints]
-        entry_sizes = _for_entries(sizes, self.times, self.parents)
-        model = self._with_entry_payloads(self.model)
-        return _in_keys(model.insert(entry_ranks, entry_checkpoints, sizes=entry_sizes), self.times)
-
-
-def _entry_ranks(ranks: NDArray[np.int64], times: int, parents: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """(keys · times,): the ranks of entries among all entries, in order of arrival, from the ranks of their keys.
-    `times`, `parents`: the fields of `_Repeated`."""
-    if parents is None:
-        return (ranks[:, None] * times + np.arange(times)).ravel()
-    order = np.argsort(parents, kind="stable")  # by key, and the entries of a key in order of arrival
-    entries = np.empty(len(parents), np.int64)
-    entries[order] = (ranks[:, None] * times + np.arange(times)).ravel()
-    return entries
-
-
-def _for_entries(values: NDArray[N], times: int, parents: NDArray[np.int64] | None) -> NDArray[N]:
-    """(keys · times,): for each entry, in order of arrival, the value that its key has in `values`, (keys,)."""
-    return np.repeat(values, times) if parents is None else values[parents]
-
-
-def _in_keys(stats: PageStats, times: int) -> PageStats:
-    """The same figures, with checkpoints in keys instead of entries."""
-    return replace(stats, checkpoints=tuple(replace(at, rows=at.rows // times) for at in stats.checkpoints))
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> PageStats:
+        """As `Repeated.insert`. `sizes`: (n,), bytes of an entry of each key."""
+        return self._insert(self.model, ranks, checkpoints, sizes=self._for_entries(sizes))

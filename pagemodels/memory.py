@@ -1,5 +1,4 @@
-"""What numba lacks, for kernels: `memmove`, faster than a loop; `prefetch`; and `select`, which partitions in
-place (numba's `np.partition` copies)."""
+"""What numba lacks for kernels: `memmove`; `prefetch`; `select`, a partition in place (`np.partition` copies)."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -15,8 +14,6 @@ from keybench.compiled import kernel
 
 
 def _move(_context: Any, array: Any, to: Any, begin: Any, count: Any) -> Any:
-    """Type and code of `move`, which is explained below."""
-
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         struct = context.make_array(signature.args[0])(context, builder, values[0])
         to_value, begin_value, count_value = (
@@ -38,8 +35,6 @@ array has one dimension and no gaps."""
 
 
 def _prefetch(_context: Any, array: Any, place: Any) -> Any:
-    """Type and code of `prefetch`, which is explained below."""
-
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         struct = context.make_array(array)(context, builder, values[0])
         at = context.cast(builder, values[1], signature.args[1], types.intp)
@@ -58,15 +53,12 @@ def _prefetch(_context: Any, array: Any, place: Any) -> Any:
 
 _TO_WRITE, _ALL_CACHES, _DATA = 1, 3, 1  # the last three arguments of LLVM's prefetch
 prefetch = cast("Callable[[NDArray[Any], int], None]", intrinsic(_prefetch))
-"""`prefetch(array, place)` asks for array[place], which will be changed, in the processor's cache, and does not wait.
-
-It does nothing else: the place may even lie outside of the array. Processors write in order, so that each write to a
-place that is not in the cache holds up those behind it.
-"""
+"""`prefetch(array, place)` asks for array[place], which will be changed, in the processor's cache, and does not wait;
+the place may even lie outside of the array. Processors write in order, so that each write to a place that is not in the
+cache holds up those behind it."""
 
 
-_SMALL = 12
-"""At most so many items are sorted by insertion."""
+_SMALL = 12  # at most so many items are sorted by insertion
 
 
 @kernel

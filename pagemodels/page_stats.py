@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Any, Literal, NamedTuple, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from keybench.model.metric import Metric
 from keybench.model.reading import Origin, Reading
 from keybench.model.subject import KEY, Subject
+from keybench.pagemodels.ranking import Integers
 
 
 class LeafOrder(NamedTuple):
@@ -26,14 +24,13 @@ class LeafOrder(NamedTuple):
     """Links that do not go to the next page number."""
 
     @classmethod
-    def from_chain(cls, numbers: NDArray[np.int64]) -> LeafOrder:
+    def from_chain(cls, numbers: Integers) -> LeafOrder:
         """From the leaves' page numbers in key order: (leaves,)."""
         return cls.from_links(numbers[:-1], numbers[1:], len(numbers))
 
     @classmethod
-    def from_links(cls, numbers: NDArray[np.int64], successors: NDArray[np.int64], leaves: int) -> LeafOrder:
-        """From the page numbers of all leaves that have a successor, in any order, and of their successors: (links,)
-        each."""
+    def from_links(cls, numbers: Integers, successors: Integers, leaves: int) -> LeafOrder:
+        """From the page numbers of leaves with a successor, in any order, and of their successors: (links,) each."""
         return cls(
             leaves=leaves,
             links=len(numbers),
@@ -54,7 +51,7 @@ class LeafOrder(NamedTuple):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The leaf level after the first `rows` rows."""
+    """The leaf level after the first `rows` rows. Append + edge + interior splits = leaf pages − 1."""
 
     rows: int
     leaf_pages: int
@@ -62,29 +59,23 @@ class Checkpoint:
     edge_splits: int
     interior_splits: int
     density: float
+    """Used share of the leaf pages in %, by the engine's own definition; NaN of an index without rows."""
 
 
 @dataclass(frozen=True)
-class PageStats:
-    """An index after its last row. Append + edge + interior splits = leaf pages − 1."""
+class PageStats(Checkpoint):
+    """An index after its last row."""
 
-    rows: int
-    leaf_pages: int
     branch_pages: int
-    appends: int
-    edge_splits: int
-    interior_splits: int
-    density: float
-    """Used share of the leaf pages in %, by the engine's own definition; NaN where there are no rows."""
     fragmentation: float
     """Order fragmentation in %, by the engine's own definition."""
     back_links: float
     """Order fragmentation in %, by the common definition (`LeafOrder.back_links`)."""
     nonadjacent: float
     """`LeafOrder.nonadjacent`, in %; NaN where pages of other tables lie in between, which the model does not know."""
-    page_numbers: NDArray[np.int64]
+    page_numbers: Integers
     """(leaf_pages,): the number of each leaf page, in key order; the model chooses where numbers begin."""
-    page_rows: NDArray[np.int64]
+    page_rows: Integers
     """(leaf_pages,): rows on each leaf page, in key order."""
     garbage_bytes: int | None = None
     """Bytes in leaves of records that were moved away; None for engines that leave none."""
@@ -100,8 +91,8 @@ class PageStats:
     def from_chain(
         cls,
         last: Checkpoint,
-        page_numbers: NDArray[np.int64],
-        page_rows: NDArray[np.int64],
+        page_numbers: Integers,
+        page_rows: Integers,
         *,
         fragmentation: Literal["back links", "not adjacent"] = "back links",
         among_others: bool = False,
@@ -113,7 +104,7 @@ class PageStats:
         `more`: the remaining fields."""
         order = LeafOrder.from_chain(page_numbers)
         return cls(
-            **vars(last),  # the fields of a `Checkpoint` have the same names here
+            **vars(last),
             fragmentation=order.back_links if fragmentation == "back links" else 100 * order.jumps / order.leaves,
             back_links=order.back_links,
             nonadjacent=nan if among_others else order.nonadjacent,
@@ -123,8 +114,7 @@ class PageStats:
         )
 
     def without_order(self) -> Self:
-        """The same without the order of the pages and the server's counter, which an index in the same file
-        changes that the model does not follow."""
+        """The same without what another index in the file changes: the order of the pages and the server's counter."""
         return replace(self, fragmentation=nan, back_links=nan, nonadjacent=nan, split_counter=None)
 
 

@@ -1,4 +1,4 @@
-"""Ranks of keys: a page model works on integers 0 … n − 1 in place of keys, and uses them as indices of arrays."""
+"""Ranks of keys: page models work on integers 0 … n − 1, and use them as indices of arrays. Types of such arrays."""
 
 from collections.abc import Sequence
 
@@ -7,18 +7,17 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 
+Integers = NDArray[np.int64]
+Sizes = NDArray[np.uint16]
 Words = NDArray[np.uint64]
 
 
-def ranked(words: Words) -> NDArray[np.int64]:
-    """Ranks of keys, int64 (n,): 0 for the smallest.
-
-    `words`: their sort words, uint64 (n, w), from `byteorder.sort_words`. UsageError where two keys are the same.
+def ranked(words: Words) -> Integers:
+    """Ranks of keys, int64 (n,): 0 for the smallest. `words`: their sort words, uint64 (n, w), from
+    `byteorder.sort_words`. UsageError where two keys are the same.
 
     What is sorted are single words: the leading bits that tell the keys apart, then the key's place in the last bits.
-    That takes half the time of sorting the places by the words. Keys that agree in the leading bits are sorted by all
-    of their words afterwards.
-    """
+    That takes half the time of sorting the places. Keys that agree in those bits are sorted by all words afterwards."""
     n = len(words)
     if not n:
         return np.empty(0, np.int64)
@@ -62,7 +61,7 @@ def _without_leading_zeros(words: Words) -> tuple[Words, int]:
     return (words - lowest) << np.uint64(spare), spare
 
 
-def require(ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> None:
+def require(ranks: Integers, checkpoints: Sequence[int] = ()) -> None:
     """UsageError unless the ranks are a permutation and the checkpoints ascending numbers of rows (`PageModel.insert`).
     Compiled loops use ranks as indices of arrays and do not check bounds."""
     n = len(ranks)
@@ -72,12 +71,12 @@ def require(ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> None:
         raise UsageError(f"checkpoints must ascend from 1 to {n:,}, the number of rows: leave out the others.")
 
 
-def is_permutation(numbers: NDArray[np.int64]) -> bool:
+def is_permutation(numbers: Integers) -> bool:
     """Whether `numbers`, int64 (n,), are 0 … n − 1, each once."""
     return bool(_is_among(numbers, len(numbers)).all())
 
 
-def chosen(ranks: NDArray[np.int64], keys: int) -> NDArray[np.bool_]:
+def chosen(ranks: Integers, keys: int) -> NDArray[np.bool_]:
     """(keys,): for each rank below `keys`, whether it is in `ranks`. UsageError for other or repeated ranks."""
     is_chosen = _is_among(ranks, keys)
     if int(np.count_nonzero(is_chosen)) != len(ranks):
@@ -85,7 +84,7 @@ def chosen(ranks: NDArray[np.int64], keys: int) -> NDArray[np.bool_]:
     return is_chosen
 
 
-def earlier_equals(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+def earlier_equals(ranks: Integers) -> Integers:
     """(n,): how many of the ranks before each one are equal to it."""
     order = np.argsort(ranks, kind="stable")
     begins = np.flatnonzero(np.diff(ranks[order], prepend=-1))  # where equal ones begin
@@ -94,7 +93,7 @@ def earlier_equals(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     return counts
 
 
-def _is_among(ranks: NDArray[np.int64], keys: int) -> NDArray[np.bool_]:
+def _is_among(ranks: Integers, keys: int) -> NDArray[np.bool_]:
     """(keys,): for each rank below `keys`, whether it is among `ranks`; False for all if `ranks` has other numbers."""
     is_among = np.zeros(keys, np.bool_)
     if len(ranks) and int(ranks.min()) >= 0 and int(ranks.max()) < keys:

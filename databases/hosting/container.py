@@ -96,10 +96,7 @@ class ContainerServer(Provision):
         """`prepare` connects and makes keybench's database. It raises ServerError while the server is not ready."""
         self.name = f"keybench-{recipe.engine}-{secrets.token_hex(4)}"
         self.image = settings.container.image or recipe.image
-        self._recipe = recipe
-        self._settings = settings
-        self._prepare = prepare
-        self._timeout = timeout
+        self._recipe, self._settings, self._prepare, self._timeout = recipe, settings, prepare, timeout
         # The prefix guarantees letters of both cases and digits, as SQL Server demands.
         self._password = f"Kb1{secrets.token_urlsafe(24)}"
         self._client: DockerClient | None = None
@@ -111,6 +108,7 @@ class ContainerServer(Provision):
     def arguments(self) -> dict[str, Any]:
         """What docker-py gets to make and start the container."""
         recipe, options = self._recipe, self._settings.container
+        times = dict.fromkeys(("interval", "timeout", "start_period"), 5 * SECOND)
         return {
             "image": self.image,
             "command": list(recipe.command),
@@ -119,13 +117,7 @@ class ContainerServer(Provision):
             "labels": labels_of(recipe),
             "ports": {f"{recipe.port}/tcp": ("127.0.0.1",)},  # any port of this address
             # Over TCP, in place of the image's own check: while servers are set up, they do not listen on TCP.
-            "healthcheck": {
-                "test": ["CMD", *recipe.health],
-                "interval": 5 * SECOND,
-                "timeout": 5 * SECOND,
-                "retries": 24,
-                "start_period": 5 * SECOND,
-            },
+            "healthcheck": {"test": ["CMD", *recipe.health], "retries": 24, **times},
             "detach": True,
             **limits(options),
         }
@@ -157,12 +149,22 @@ class ContainerServer(Provision):
                 "or choose another --server."
             ) from None
         except BaseException:
-            self._remove()
+            self.stop()
             raise
 
     def stop(self) -> None:
-        """Removes the container and its volumes."""
-        self._remove()
+        """Removes the container with its volumes, and ends its keeper. The keeper stays if the container may still
+        appear, or if the daemon does not answer."""
+        client, self._client, self._container = self._client, None, None
+        if client is None:
+            return
+        client.close()
+        with suppress(KeybenchError):  # the daemon does not answer: `clean` finds the container when it is back
+            removed = docker_daemon.remove(self.name)
+            # An interrupted request may still create the container: then the keeper stays, for the runner's end.
+            if self._keeper and (removed or not self._creation_unanswered):
+                self._keeper.kill()
+                self._keeper.wait()
 
     def described(self) -> Mapping[str, str]:
         """Facts about the container, by name, that are stored with results: image, its digest, limits."""
@@ -300,20 +302,6 @@ class ContainerServer(Provision):
     def _memory(self) -> str:
         """The container's limit of memory, for messages."""
         return f"{self._settings.container.memory_bytes / _GIB:g} GiB"
-
-    def _remove(self) -> None:
-        """Removes the container and ends its keeper. The keeper stays if the container may still appear, or if the
-        daemon does not answer."""
-        client, self._client, self._container = self._client, None, None
-        if client is None:
-            return
-        client.close()
-        with suppress(KeybenchError):  # the daemon does not answer: `clean` finds the container when it is back
-            removed = docker_daemon.remove(self.name)
-            # An interrupted request may still create the container: then the keeper stays, for the runner's end.
-            if self._keeper and (removed or not self._creation_unanswered):
-                self._keeper.kill()
-                self._keeper.wait()
 
     def _message(self, error: Exception) -> str:
         """What an error of Docker's says, on one line, without the password."""

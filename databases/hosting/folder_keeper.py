@@ -69,8 +69,7 @@ class Spawner:
     """The folder of one private server, and the processes in it."""
 
     def __init__(self, spec: Spec, folder: Path) -> None:
-        self._spec = spec
-        self._folder = folder
+        self._spec, self._folder = spec, folder
         self._account = pwd.getpwnam(spec.run_as) if spec.run_as else None
         self._libc = ctypes.CDLL(None, use_errno=True)
         self.installation = spec.installation or ""
@@ -232,9 +231,7 @@ class RunnerWatch:
 
     def __init__(self, runner: int, stopping: bool) -> None:
         """`runner` is its process id; `stopping`: whether it has asked to stop already."""
-        self._runner = runner
-        self._stop = stopping
-        self._restart = False
+        self._runner, self._stop, self._restart = runner, stopping, False
         self._poll = select.poll()
         self._poll.register(0, select.POLLIN | select.POLLHUP)  # standard input: the runner's requests, or its end
         # A signal to the keeper asks it to stop, too: it writes to this pipe.
@@ -282,9 +279,7 @@ class Keeper:
     """One private server, from the creation of its folder to the folder's removal."""
 
     def __init__(self, spec: Spec, watch: RunnerWatch, tell: Callable[..., None]) -> None:
-        self._spec = spec
-        self._watch = watch
-        self._tell = tell
+        self._spec, self._watch, self._tell = spec, watch, tell
 
     def run(self) -> None:
         """Makes the folder, keeps the server until something ends it, and cleans up."""

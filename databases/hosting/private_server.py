@@ -50,10 +50,8 @@ def has_user(name: str) -> bool:
 
 
 def server_user() -> str | None:
-    """The user that private servers run as.
-
-    Root starts them as `postgres` where that user exists, else as `nobody`. Any other user starts them as itself: None.
-    """
+    """The user that private servers run as: if root starts them, `postgres` where that user exists, else `nobody`; None
+    for any other user, who starts them as itself."""
     if os.geteuid() != 0:
         return None
     return "postgres" if has_user("postgres") else "nobody"
@@ -132,10 +130,8 @@ class PrivateFolder:
         return self._state.server_pid
 
     def start(self, timeout: float) -> Self:
-        """Makes the folder, runs the setup, and starts the server process (which may not answer yet).
-
-        Raises EnvironmentMissing if that fails or takes longer than `timeout` seconds; then nothing is left behind.
-        """
+        """Makes the folder, runs the setup, and starts the server process (it may not answer yet). EnvironmentMissing
+        if that fails or takes longer than `timeout` seconds; then nothing is left behind."""
         base = base_directory()
         self._state = _State()
         if sys.platform != "linux":
@@ -167,10 +163,8 @@ class PrivateFolder:
         return self
 
     def restart(self, timeout: float) -> None:
-        """Ends the server in order and starts it again on the same files (it may not answer yet).
-
-        Raises EnvironmentMissing if that fails or takes longer than `timeout` seconds.
-        """
+        """Ends the server in order and starts it again on the same files (it may not answer yet). EnvironmentMissing if
+        that fails or takes longer than `timeout` seconds."""
         deadline = time.monotonic() + timeout
         before = self.server_pid
         self._write(folder_keeper.RESTART)
@@ -251,27 +245,22 @@ class PrivateFolder:
     def _receive(self, timeout: float) -> bool:
         """Waits up to `timeout` seconds for output of the keeper and processes it. Returns whether there was any."""
         stream = self._keeper.stdout if self._keeper else None
-        if stream is None or not _readable(stream.fileno(), timeout):
+        if stream is None:
+            return False
+        poll = select.poll()
+        poll.register(stream, select.POLLIN)
+        if not poll.poll(max(0.0, timeout) * 1000):
             return False
         part = os.read(stream.fileno(), 65536)
         self._state.feed(part)
         return bool(part)
 
 
-def _readable(descriptor: int, timeout: float) -> bool:
-    """Whether there is something to read from the descriptor within `timeout` seconds."""
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(max(0.0, timeout) * 1000))
-
-
 class PrivateServer(Provision):
     """A server that keybench starts and that ends with keybench. `timeout` is for the whole start, in seconds."""
 
     def __init__(self, title: str, kept: PrivateFolder, timeout: float = START_SECONDS) -> None:
-        self._title = title
-        self._kept = kept
-        self._timeout = timeout
+        self._title, self._kept, self._timeout = title, kept, timeout
         self._deadline = 0.0
 
     @abstractmethod
@@ -357,8 +346,6 @@ def version_text(program: Path) -> str:
 
 def unpacked_folders(engine: str) -> list[Path]:
     """The folders of programs of the versions that `scripts/versions.sh` unpacked, the oldest version first."""
-    folders = [
-        folder for folder in _UNPACKED_VERSIONS.glob(f"{engine}-*/bin") if not folder.parent.name.endswith(".new")
-    ]
+    folders = [one for one in _UNPACKED_VERSIONS.glob(f"{engine}-*/bin") if not one.parent.name.endswith(".new")]
     # By the numbers in the names, so that 9 comes before 10.
     return sorted(folders, key=lambda folder: [int(part) for part in re.findall(r"\d+", folder.parent.name)])

@@ -17,8 +17,6 @@ from keybench.errors import EnvironmentMissing
 PASSWORD, PASSWORD_FILE = "KEYBENCH_PASSWORD", "KEYBENCH_PASSWORD_FILE"
 """Environment variables for servers whose URL has no password: the password itself, or the file that holds it."""
 
-_VARIABLE = "KEYBENCH_PASSWORD_{}"
-
 
 @contextmanager
 def removed_afterwards() -> Iterator[None]:
@@ -55,18 +53,15 @@ def from_url(password: str) -> Secret | None:
 def keep(password: str) -> Secret:
     """Puts the password into an environment variable. Returns a reference to it."""
     for n in itertools.count(1):  # the first variable that is free or has that password already
-        variable = _VARIABLE.format(n)
+        variable = f"{PASSWORD}_{n}"
         if os.environ.setdefault(variable, password) == password:
             break
     return Secret(variable=variable)
 
 
 def elsewhere(secret: Secret) -> Secret:
-    """A reference to the password of an address that came from another machine, which sends no passwords.
-
-    It is in this machine's variable of the same name, else it is the one for URLs without a password.
-    EnvironmentMissing if this machine has no password.
-    """
+    """A reference to the password of an address that came from another machine, which sends no passwords: to this
+    machine's variable of the same name, else to the one for URLs without a password. EnvironmentMissing for neither."""
     if secret.variable in os.environ:
         return secret
     if of_this_machine := from_url(""):

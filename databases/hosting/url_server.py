@@ -28,11 +28,8 @@ def with_next_step(message: str) -> str:
 
 
 def unreachable(address: Address, title: str, place: str, reason: str, to_check: str) -> KeybenchError:
-    """The error for a failed connection, without the password.
-
-    For the server of a URL it is EnvironmentMissing and names the parts of the URL that the user should check. For
-    other servers it is ServerError.
-    """
+    """The error for a failed connection, without the password: for the server of a URL EnvironmentMissing, which names
+    the parts of the URL that the user should check, for other servers ServerError."""
     secret = address.secret.reveal() if address.secret else ""
     shown = (reason.replace(secret, "***") if secret else reason).rstrip(". ")
     if address.server == "url":
@@ -126,11 +123,9 @@ class UrlServer(Provision):
         self._schema: OwnedSchema | None = None
 
     def start(self) -> Address:
-        """Connects, takes the lock, and creates keybench's schema or database if it does not exist.
-
-        Raises EnvironmentMissing if the server does not answer, another run uses it, something that keybench did not
-        make has a name that it needs, or the user lacks the permission.
-        """
+        """Connects, takes the lock, and creates keybench's schema or database if it does not exist. EnvironmentMissing
+        if the server does not answer, another run uses it, something that keybench did not make has a name that it
+        needs, or the user lacks the permission."""
         schema = self._connect()
         try:
             if not schema.acquire():

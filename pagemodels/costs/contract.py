@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
-
-Counts = NDArray[np.int64]
+from keybench.pagemodels.ranking import Integers, Sizes
 
 FEWEST_PAGES = 100
 """A smaller cache is refused: what a server does with it depends on pages that no model knows."""
@@ -23,7 +22,7 @@ FEWEST_PAGES = 100
 class Load:
     """Rows that arrive in an empty table."""
 
-    ranks: NDArray[np.int64]
+    ranks: Integers
     """Of their keys, in order of arrival: (n,), a permutation of 0 … n − 1."""
     ends: Sequence[int]
     """The numbers of rows after which each part of the load ends, ascending, the last one n."""
@@ -38,7 +37,7 @@ class Load:
     some logs write the numbers of pages, and large ones take more bytes. None: those that the rows make."""
     restart: int | None = None
     """Rows after which the server is restarted, so that its cache is empty; None if it is not."""
-    sizes: NDArray[np.uint16] | None = None
+    sizes: Sizes | None = None
     """(n,): bytes of each row's entry, in order of arrival; for a model that is a `SizedByValue`."""
 
 
@@ -73,20 +72,20 @@ class Server:
 class Pages:
     """Pages read or written in each part of a load: int64 (parts,) each."""
 
-    leaf: Counts
-    branch: Counts
-    table: Counts
+    leaf: Integers
+    branch: Integers
+    table: Integers
     """Of the rows, where they are not in the index."""
-    other: Counts | None = None
+    other: Integers | None = None
     """What the engine keeps beside index and table: undo, allocation maps. None if the model knows none."""
 
     @property
-    def index(self) -> Counts:
+    def index(self) -> Integers:
         """Leaf and branch pages."""
         return self.leaf + self.branch
 
     @property
-    def all(self) -> Counts:
+    def all(self) -> Integers:
         """All pages."""
         return self.index + self.table + (0 if self.other is None else self.other)
 
@@ -95,9 +94,9 @@ class Pages:
 class Log:
     """What a load writes to the log in each part: int64 (parts,) each."""
 
-    bytes: Counts
+    bytes: Integers
     """All bytes, images included."""
-    images: Counts | None = None
+    images: Integers | None = None
     """Whole pages in the log; None where the engine writes no such beside records of rows."""
 
 
@@ -125,16 +124,14 @@ class PredictsCost(Protocol):
         """The cost of a load into an empty table. UsageError for a cache of fewer than 100 pages."""
 
 
-Stored = NDArray[np.uint8] | NDArray[np.int64]
+Stored = NDArray[np.uint8] | Integers
 """Keys as an index has them: (n, width) bytes, or (n,) integers."""
 
-_SAMPLE = 2000
-"""Rows of a part of a load at which `shared_bytes` looks."""
-_MOST_PARTS = 8
-"""Parts of a load at which it looks."""
+_SAMPLE = 2000  # rows of a part of a load at which `shared_bytes` looks
+_MOST_PARTS = 8  # parts of a load at which it looks
 
 
-def shared_bytes(stored: Stored, ranks: NDArray[np.int64], ends: Sequence[int] | NDArray[np.int64]) -> list[float]:
+def shared_bytes(stored: Stored, ranks: Integers, ends: Sequence[int] | Integers) -> list[float]:
     """For each part of a load, how many bytes at its beginning a key shares, on average, with the next lower key that
     is there when it arrives. `stored`: the keys as the index has them, (n, width) bytes or (n,) integers, whose high
     bytes come first; in order of arrival, as `ranks`. `ends`: rows after which each part ends. It looks at 2,000 rows
@@ -150,7 +147,7 @@ def shared_bytes(stored: Stored, ranks: NDArray[np.int64], ends: Sequence[int] |
     return [float(mean) for mean in np.interp(middles, middles[chosen], means)]
 
 
-def _mean_shared(stored: Stored, ranks: NDArray[np.int64], rows: NDArray[np.int64], first: int, end: int) -> float:
+def _mean_shared(stored: Stored, ranks: Integers, rows: Integers, first: int, end: int) -> float:
     """The mean number of bytes that a key shares with the next lower one, over 2,000 rows from row `first` on, or up to
     row `end`. `rows`: the row with each rank."""
     sample = ranks[first : min(first + _SAMPLE, end)]

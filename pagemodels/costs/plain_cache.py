@@ -22,18 +22,16 @@ from keybench.pagemodels.costs.lru import BRANCH, CHANGED, LEAF, LOOKED_AT, NEW,
 from keybench.pagemodels.costs.touches import NONE, Ancestry, ancestry, borders, leaves_touched, touched
 from keybench.pagemodels.half_split.levels import build_branches, build_level
 from keybench.pagemodels.half_split.model import SplitModel
+from keybench.pagemodels.ranking import Integers
 
-Integers = NDArray[np.int64]
 Places = NDArray[np.int32]
 
 NOTE = "a plain cache that keeps the pages used last, not the server's own rule: no live server has confirmed it"
 
 _LEAF_SPLITS, _BRANCH_SPLITS, _TOUCHES = range(3)
 """Fields of `_Index.facts`: splits of leaves and of branch pages so far; touches that are listed."""
-_CHUNK = 1 << 13
-"""Rows whose pages are held at a time."""
-_MOST_TOUCHES = 6
-"""Touches of a row at most: a page of the table, two branch pages and three leaves."""
+_CHUNK = 1 << 13  # rows whose pages are held at a time
+_MOST_TOUCHES = 6  # touches of a row at most: a page of the table, two branch pages and three leaves
 
 
 class _Index(NamedTuple):

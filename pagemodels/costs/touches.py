@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from keybench.compiled import allocating, inlined, int64, kernel
 from keybench.pagemodels.half_split.levels import TreeLevel
+from keybench.pagemodels.ranking import Integers
 
-Integers = NDArray[np.int64]
 Pages = NDArray[np.int32]
 
 NONE = -1

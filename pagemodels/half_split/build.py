@@ -8,15 +8,8 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 from keybench.pagemodels.half_split.kernel import COUNT, FIRST, NEXT, SETTLED, UPPER, USED, USED_SLOTS, Leaves, Rule
-from keybench.pagemodels.half_split.levels import (
-    Integers,
-    Kept,
-    LevelMemory,
-    LevelPages,
-    Sizes,
-    level_of,
-    numbers_by_birth,
-)
+from keybench.pagemodels.half_split.levels import Kept, LevelMemory, LevelPages, level_of, numbers_by_birth
+from keybench.pagemodels.ranking import Integers, Sizes
 
 ABSENT, PRESENT, DELETED = range(3)
 """States of a key. The entry of a deleted key is still in a leaf, until the leaf is swept."""
@@ -26,7 +19,7 @@ States = NDArray[np.uint8]
 
 
 @kernel
-def change(states: States, ranks: NDArray[np.int64], before: int, after: int) -> int:
+def change(states: States, ranks: Integers, before: int, after: int) -> int:
     """Changes these keys from the state `before` to `after`. Returns their number. If a rank is no key, comes twice, or
     its key is in another state, nothing is changed, and the place of the first such rank in `ranks` is returned."""
     for i in range(len(ranks)):
@@ -50,7 +43,7 @@ def forget(states: States) -> int:
 
 
 @kernel
-def sweep_leaf(leaves: Leaves, sizes: NDArray[np.uint16], states: States, slot: int) -> int:
+def sweep_leaf(leaves: Leaves, sizes: Sizes, states: States, slot: int) -> int:
     """Removes the entries of deleted keys from the leaf in `slot`, and makes these keys absent. Returns how many
     entries the leaf has then. `sizes`: bytes of each entry by rank; empty if entries are counted."""
     slots, content = leaves.slots, leaves.content
@@ -70,7 +63,7 @@ def sweep_leaf(leaves: Leaves, sizes: NDArray[np.uint16], states: States, slot: 
 
 
 @kernel
-def sweep(leaves: Leaves, sizes: NDArray[np.uint16], states: States) -> int:
+def sweep(leaves: Leaves, sizes: Sizes, states: States) -> int:
     """Removes the entries of deleted keys from all leaves (`sweep_leaf`). Returns how many leaves are empty then."""
     empty = 0
     for slot in range(leaves.state[USED_SLOTS]):
@@ -79,9 +72,8 @@ def sweep(leaves: Leaves, sizes: NDArray[np.uint16], states: States) -> int:
 
 
 @kernel
-def sweep_of(leaves: Leaves, sizes: NDArray[np.uint16], states: States, ranks: NDArray[np.int64]) -> int:
-    """Removes the entries of deleted keys from the leaves that hold these keys (`sweep_leaf`). Returns how many of
-    these leaves are empty then."""
+def sweep_of(leaves: Leaves, sizes: Sizes, states: States, ranks: Integers) -> int:
+    """As `sweep`, from the leaves that hold these keys. Returns how many of these leaves are empty then."""
     cells, slots = leaves.cells, leaves.slots
     empty = 0
     for rank in ranks:
@@ -94,7 +86,7 @@ def sweep_of(leaves: Leaves, sizes: NDArray[np.uint16], states: States, ranks: N
 
 
 @kernel
-def pages_needed(sizes: NDArray[np.uint16], states: States, room: int) -> int:
+def pages_needed(sizes: Sizes, states: States, room: int) -> int:
     """How many pages a sorted build makes of entries of different sizes, if a page takes `room` bytes; at least one."""
     pages, used = 1, 0
     for rank in range(len(states)):
@@ -107,13 +99,7 @@ def pages_needed(sizes: NDArray[np.uint16], states: States, room: int) -> int:
 
 @kernel
 def fill_leaves(
-    leaves: Leaves,
-    sizes: NDArray[np.uint16],
-    states: States,
-    room: int,
-    overlap: int,
-    lowers: NDArray[np.int64],
-    births: NDArray[np.int64],
+    leaves: Leaves, sizes: Sizes, states: States, room: int, overlap: int, lowers: Integers, births: Integers
 ) -> None:
     """Fills the slots 0, 1, 2 … with the keys that are present, in order. Each takes `room` entries, or bytes if there
     are `sizes`; up to `overlap` entries more stay if no further one comes (`SortedBuild.overlap`). Writes to `lowers`
@@ -140,8 +126,7 @@ def fill_leaves(
 
 @dataclass(frozen=True)
 class SortedBuild:
-    """How an engine builds an index from sorted keys. Each function takes a fill factor in %; `leaf` raises UsageError
-    for one that the engine does not have."""
+    """How an engine builds an index, by functions of a fill factor in %. `leaf` raises UsageError for a wrong one."""
 
     leaf: Callable[[int], int]
     """Room of a leaf in the unit of the rule: entries, or bytes where entries have different sizes. Even if the room
@@ -190,13 +175,11 @@ class SortedBuild:
 
 
 Delete = Callable[[Sequence[Integers], Sequence[Integers], NDArray[np.bool_]], tuple[list[Kept], list[int]]]
-"""Decides which pages go, from: the lower borders of the pages of each level, leaves first, in key order; their numbers
-in the file, likewise; which leaves have no entry. Returns what stays of each level, and the numbers of the pages that
-go."""
+"""Decides which pages go, from lower borders and numbers in the file of the pages of each level, leaves first, in key
+order, and from which leaves have no entry. Returns what stays of each level, and the numbers of the pages that go."""
 
 Visits = Callable[[bool, int, int], bool]
-"""Whether a cleaning visits the pages of an index at all, from: whether it has dead entries; how many deleted pages
-wait; how many pages it has."""
+"""Whether a cleaning visits the pages, from: whether there are dead entries; deleted pages that wait; all pages."""
 
 
 @dataclass(frozen=True)
@@ -205,8 +188,7 @@ class PageDeletion:
 
     delete: Delete
     waits: bool
-    """Whether new pages can only take the place of deleted ones after one more cleaning, before which rows came or
-    went."""
+    """Whether new pages can take the place of deleted ones only after a further cleaning that follows a change."""
     visits: Visits | None = None
     """None: a cleaning always visits the pages."""
 
@@ -229,6 +211,5 @@ def drop_empty(
 def parents_of(borders: Integers, lowers: Integers) -> Kept:
     """What stays of a level when only the pages that begin at `borders` are left below it. `lowers`: the lower borders
     of the level's pages. A page's lower border becomes that of the first page below it."""
-    parents = np.searchsorted(lowers, borders, side="right") - 1
-    places, firsts = np.unique(parents, return_index=True)
+    places, firsts = np.unique(np.searchsorted(lowers, borders, side="right") - 1, return_index=True)
     return places, borders[firsts]

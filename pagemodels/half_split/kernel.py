@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import allocating, inlined, int64, kernel
 from keybench.pagemodels.memory import prefetch, select, sort
+from keybench.pagemodels.ranking import Integers, Sizes
 
 FIRST, APPEND, EDGE, INTERIOR = -1, 0, 1, 2
 """Why a page exists: it is the first one, or a split of this kind made it."""
@@ -49,13 +50,13 @@ class Leaves(NamedTuple):
     """The slot of each cell's first rank."""
     slots: NDArray[np.int32]
     """(slots, 8): by the names above."""
-    births: NDArray[np.int64]
+    births: Integers
     """The row that made each leaf, from 0; −1 for the first leaf."""
     kinds: NDArray[np.int8]
     """The kind of split that made each leaf."""
     content: NDArray[np.int32]
     """(slots, entries): the ranks in each leaf, in any order but for the last one inserted."""
-    state: NDArray[np.int64]
+    state: Integers
     """(2,): by the names above."""
     scratch: NDArray[np.int32]
     """(entries + 1,): the entries of a leaf that is being split."""
@@ -68,13 +69,13 @@ class SplitRules(NamedTuple):
 
     room: int
     room_last: int
-    keep: NDArray[np.int64]
+    keep: Integers
     """(3,): what stays left by number of entries, by kind of split."""
     half: int
     after_latest: bool
     before_latest: bool
     together: int
-    choices: NDArray[np.int64]
+    choices: Integers
     """(3, most): what may stay left by kind of split, the best first, zeros behind the last; (3, 0) for no choices."""
 
 
@@ -106,13 +107,11 @@ class Rule:
     together: int = 1
     """Entries of each key, if splits between different keys are preferred; the key of a rank is rank // together."""
     choices: tuple[tuple[int, ...], ...] = ()
-    """For each kind of split, if `together` is above 1: what may stay left, the best first. The first choice that parts
-    no key is taken."""
+    """For each kind of split, if `together` is above 1: what may stay left, the best first that parts no key."""
 
     @classmethod
     def halves(cls, room: int, keep_append: int | None = None) -> Self:
-        """Pages of `room` entries, of which half stay left in every split. `keep_append`: what stays left in an append,
-        if that is not half."""
+        """Pages of `room` entries, of which half stay left in every split, or `keep_append` in an append."""
         half = max(1, (room + 1) // 2)
         append = half if keep_append is None else keep_append
         return cls(room=room, room_last=room, keep_append=append, keep_edge=half, keep_interior=half)
@@ -128,16 +127,8 @@ class Rule:
         for kind, of_kind in enumerate(self.choices):
             choices[kind, : len(of_kind)] = of_kind
         keep = np.array([self.keep_append, self.keep_edge, self.keep_interior], np.int64)
-        return SplitRules(
-            room=self.room,
-            room_last=self.room_last,
-            keep=keep,
-            half=self.half,
-            after_latest=self.after_latest,
-            before_latest=self.before_latest,
-            together=self.together,
-            choices=choices,
-        )
+        latest = self.after_latest, self.before_latest
+        return SplitRules(self.room, self.room_last, keep, self.half, *latest, self.together, choices)
 
 
 @kernel
@@ -158,7 +149,7 @@ def _kept_near_latest(rules: SplitRules, items: NDArray[np.int32], n: int, rank:
 
 
 @inlined
-def _weight(sizes: NDArray[np.uint16], item: int, left_out: int) -> int:
+def _weight(sizes: Sizes, item: int, left_out: int) -> int:
     """What an entry counts in a split by bytes: its size, 1 if all have one size (`sizes` is empty), 0 for `left_out`,
     the new entry where only those present count."""
     if item == left_out:
@@ -167,7 +158,7 @@ def _weight(sizes: NDArray[np.uint16], item: int, left_out: int) -> int:
 
 
 @kernel
-def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], half: int, rank: int) -> int:
+def _kept_by_size(items: NDArray[np.int32], n: int, sizes: Sizes, half: int, rank: int) -> int:
     """Sorts the first n items, of which `rank` is the new one. Returns how many of the lowest stay left: at least 1,
     not all. `sizes`: of entries by rank; empty if all are alike. `half`: AT_MOST_HALF and its neighbours, above."""
     sort(items, n)
@@ -185,9 +176,8 @@ def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], h
 
 
 @kernel
-def _kept_between_keys(items: NDArray[np.int32], n: int, choices: NDArray[np.int64], together: int) -> int:
-    """Sorts the first n items. Returns the first of the choices (how many stay left) that parts no key's entries; 0 if
-    all choices do. `together`: entries of each key."""
+def _kept_between_keys(items: NDArray[np.int32], n: int, choices: Integers, together: int) -> int:
+    """Sorts the first n items. Returns the first choice of what stays left that parts no key's entries; 0 for none."""
     sort(items, n)
     for keep in choices:
         if keep > 0 and items[keep - 1] // together != items[keep] // together:
@@ -216,7 +206,7 @@ def _gather(leaves: Leaves, slot: int, rank: int) -> bool:
 
 @kernel
 def _select_lower(
-    leaves: Leaves, rules: SplitRules, sizes: NDArray[np.uint16], slot: int, rank: int, is_highest: bool, kind: int
+    leaves: Leaves, rules: SplitRules, sizes: Sizes, slot: int, rank: int, is_highest: bool, kind: int
 ) -> int:
     """Moves those entries in `scratch` to its front that stay left in a split of this kind. Returns their number; the
     lowest of the others is directly behind them. `is_highest`: whether `rank`, the new one, is above all others."""
@@ -269,7 +259,7 @@ def divide(leaves: Leaves, slot: int, separator: int, time: int, kind: int, new:
 
 
 @kernel
-def fill(leaves: Leaves, sizes: NDArray[np.uint16], slot: int, begin: int, end: int, rank: int) -> None:
+def fill(leaves: Leaves, sizes: Sizes, slot: int, begin: int, end: int, rank: int) -> None:
     """Gives a leaf the entries of `scratch` from `begin` to `end`. If the new entry `rank` is among them, it goes
     behind the others: the last entry of a page is the last one inserted."""
     slots, content, scratch = leaves.slots, leaves.content, leaves.scratch
@@ -289,9 +279,7 @@ def fill(leaves: Leaves, sizes: NDArray[np.uint16], slot: int, begin: int, end: 
 
 
 @kernel
-def split(
-    leaves: Leaves, rules: SplitRules, sizes: NDArray[np.uint16], slot: int, rank: int, time: int, new: int
-) -> None:
+def split(leaves: Leaves, rules: SplitRules, sizes: Sizes, slot: int, rank: int, time: int, new: int) -> None:
     """Splits the leaf in `slot`, which has no room for `rank`, the row with number `time`. The new page takes the upper
     part of the entries. Of both pages, the one with the narrower range goes to the free slot `new`."""
     items = leaves.slots[slot, COUNT] + 1
@@ -312,7 +300,7 @@ def split(
 def insert(
     leaves: Leaves,
     rules: SplitRules,
-    sizes: NDArray[np.uint16],
+    sizes: Sizes,
     ranks: NDArray[Any],
     times: NDArray[np.int32],
     start: int,
@@ -321,10 +309,9 @@ def insert(
     """Inserts ranks in order of arrival. ranks[i] arrives as row start + times[i], or start + i if `times` is empty.
 
     Writes to `pages`, if it is not empty, the number of the page into which each row goes, after a split that the row
-    caused: 0 for the first page, else the slot that was new when the page was made.
-
-    An entry takes `sizes[rank]`, or 1 if `sizes` is empty. All ranks lie in 0 … (len(cells) << shift) − 1.
-    Returns how many were inserted: fewer than all if the slots are used up.
+    caused: 0 for the first page, else the slot that was new when the page was made. An entry takes `sizes[rank]`, or 1
+    if `sizes` is empty. All ranks lie in 0 … (len(cells) << shift) − 1. Returns how many were inserted: fewer than all
+    if the slots are used up.
     """
     fixed, timed, noted = len(sizes) == 0, len(times) > 0, len(pages) > 0
     cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state
@@ -361,7 +348,7 @@ def insert(
 class Groups(NamedTuple):
     """Groups of leaves that follow one another."""
 
-    uppers: NDArray[np.int64]
+    uppers: Integers
     """The upper border of each group."""
     shift: int
     """log2 of the distance between the ranks whose groups `firsts` has."""
@@ -372,9 +359,7 @@ class Groups(NamedTuple):
 
 
 @allocating
-def regroup(
-    groups: Groups, ranks: NDArray[np.int64], sorted_ranks: NDArray[np.int32], places: NDArray[np.int32]
-) -> None:
+def regroup(groups: Groups, ranks: Integers, sorted_ranks: NDArray[np.int32], places: NDArray[np.int32]) -> None:
     """Writes the ranks, sorted stably by their group, to `sorted_ranks`, and where each was in `ranks` to `places`."""
     uppers, shift, firsts, group_of = groups.uppers, groups.shift, groups.firsts, groups.scratch
     ends = np.zeros(len(uppers), np.int64)

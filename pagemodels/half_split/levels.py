@@ -18,9 +18,8 @@ from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.half_split import kernel as split_kernel
 from keybench.pagemodels.half_split.kernel import FIRST, LAST, SLOT_FIELDS, USED_SLOTS, Leaves, Rule
+from keybench.pagemodels.ranking import Integers, Sizes
 
-Integers = NDArray[np.int64]
-Sizes = NDArray[np.uint16]
 NO_SIZES: Sizes = np.empty(0, np.uint16)
 Kept = tuple[Integers, Integers]
 """The pages of a level that stay: their places among all pages of the level in key order, and their lower borders."""
@@ -28,26 +27,20 @@ Kept = tuple[Integers, Integers]
 FIRST_ROOT = -1
 """Height of the first root among pages that one row made, where it comes before the second leaf, whose height is 0."""
 
-_CHUNK = 1 << 20
-"""Minimum rows that are sorted by group at a time."""
-_FEW = 1 << 12
-"""Rows from which on it is worth the effort to sort them by group."""
-_GROUP_ROWS = 1 << 17
-"""Rows of a group once all keys are there: they fit a second-level cache with their leaves."""
-_NO_TIMES = np.empty(0, np.int32)
-_NO_NOTES = np.empty(0, np.int32)
-_PER_SLOT = ("slots", "births", "kinds", "content")
-"""The arrays of `Leaves` with an element for each slot."""
+_CHUNK = 1 << 20  # minimum rows that are sorted by group at a time
+_FEW = 1 << 12  # rows from which on it is worth the effort to sort them by group
+_GROUP_ROWS = 1 << 17  # rows of a group once all keys are there: they fit a second-level cache with their leaves
+_NONE = np.empty(0, np.int32)
+_PER_SLOT = ("slots", "births", "kinds", "content")  # the arrays of `Leaves` with an element for each slot
 
 
 class LevelMemory:
     """One level of an index of `keys` ranks, in memory that grows as needed."""
 
     def __init__(self, keys: int, rule: Rule, slots: int) -> None:
-        """Makes room for `slots` pages; none is part of the level yet (`link`). `keys`: ranks are below this number.
-        `rule`: when a page is full and how it splits."""
+        """Makes room for `slots` pages; none is part of the level yet (`link`). `keys`: all ranks are below it."""
         self.keys, self.rules = keys, rule.compiled()
-        self.noted = _NO_NOTES
+        self.noted = _NONE
         """(rows,): room for the page into which each row goes, as `kernel.insert` numbers pages; (0,): not noted."""
         # A cell is a fourth to an eighth of a full page wide, so that few steps lead from its first leaf to any other.
         shift = max(0, (max(1, rule.room_last // rule.smallest) // 4).bit_length() - 1)
@@ -78,7 +71,7 @@ class LevelMemory:
         half = max(1, min(rule.room, rule.room_last) // rule.smallest // 2)
         return min(n, n // half + n // (half * 16)) + 2
 
-    def link(self, slots: NDArray[np.int64], lowers: NDArray[np.int64]) -> None:
+    def link(self, slots: Integers, lowers: Integers) -> None:
         """Makes n slots the pages of the level, links them as a chain, and fills the directory of cells. `slots`: 0 …
         n − 1, in key order of their pages. `lowers`: the lower border of each of these pages."""
         leaves, uppers = self.leaves, np.append(lowers[1:], self.keys)
@@ -90,7 +83,7 @@ class LevelMemory:
         leaves.cells[:] = slots[np.minimum(pages, len(slots) - 1)]
         leaves.state[USED_SLOTS], leaves.state[LAST] = len(slots), slots[-1]
 
-    def keep(self, slots: NDArray[np.int64], lowers: NDArray[np.int64]) -> None:
+    def keep(self, slots: Integers, lowers: Integers) -> None:
         """Keeps only these slots, given in key order, with these lower borders. The others have to be empty. The pages
         that stay move to the slots 0 … n − 1."""
         new_slots, beyond = slots.copy(), slots >= len(slots)
@@ -104,13 +97,11 @@ class LevelMemory:
         """A field (LOWER, COUNT … of `kernel`) of each slot in use: (slots in use,)."""
         return self.leaves.slots[: self.leaves.state[USED_SLOTS], field]
 
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Integers:
         """The slots in use in key order."""
         return np.argsort(self.used(split_kernel.LOWER), kind="stable")
 
-    def insert(
-        self, ranks: NDArray[Any], start: int, sizes: NDArray[np.uint16], times: NDArray[np.int32] = _NO_TIMES
-    ) -> None:
+    def insert(self, ranks: NDArray[Any], start: int, sizes: Sizes, times: NDArray[np.int32] = _NONE) -> None:
         """Inserts ranks. ranks[i] arrives as row start + times[i], or start + i if `times` is empty. `sizes`: of the
         entries by rank; empty if entries are counted."""
         while True:
@@ -126,7 +117,7 @@ class LevelMemory:
         if self.leaves.state[USED_SLOTS] == len(self.leaves.slots):
             self._grow()
 
-    def insert_from(self, row: int, ranks: NDArray[np.int64], sizes: NDArray[np.uint16]) -> None:
+    def insert_from(self, row: int, ranks: Integers, sizes: Sizes) -> None:
         """Inserts the ranks from ranks[row] on; ranks[i] arrives as row i. `sizes`: as of `insert`. Many rows at a time
         are sorted by groups of leaves beforehand. The rows of one group follow one another in their order of arrival,
         so that the group stays in the cache; rows of different groups do not depend on one another."""
@@ -145,7 +136,7 @@ class LevelMemory:
                 self.insert(rows, row, sizes)
             row += len(rows)
 
-    def _groups(self) -> NDArray[np.int64]:
+    def _groups(self) -> Integers:
         """(groups,): upper borders of groups of leaves, of about equal width; one group where a few leaves are most of
         the range. In that case rows go to few leaves, which stay in the cache by themselves."""
         wanted = self.keys // _GROUP_ROWS
@@ -156,9 +147,7 @@ class LevelMemory:
         borders = uppers[ends]
         return borders if np.diff(borders, prepend=0).max() <= 4 * _GROUP_ROWS else uppers[-1:]
 
-    def _regrouped(
-        self, ranks: NDArray[np.int64], uppers: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _regrouped(self, ranks: Integers, uppers: Integers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """(the ranks sorted by group, the place of each in `ranks`). `uppers`: the upper border of each group."""
         n = len(ranks)
         # A sixteenth of a mean group: from the group of a rank below, few steps lead to any rank's.
@@ -292,11 +281,11 @@ def _scatter(entries: NDArray[np.int32], ends: Integers, content: NDArray[np.int
 class TreeLevel:
     """The pages of one level of an index, in key order: (pages,) each."""
 
-    births: NDArray[np.int64]
+    births: Integers
     """The row that made the page, from 0; −1 for the first page."""
     kinds: NDArray[np.int8]
     """The kind of split that made the page; FIRST for the first page."""
-    rows: NDArray[np.int64]
+    rows: Integers
     """Entries on the page."""
     noted: NDArray[np.int32] | None = None
     """(rows,): the number of the page into which each row went (numbers of `kernel.insert`)."""
@@ -307,7 +296,7 @@ class TreeLevel:
         return len(self.births)
 
 
-def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: Sizes = NO_SIZES, *, noted: bool = False) -> TreeLevel:
+def build_level(ranks: Integers, rule: Rule, sizes: Sizes = NO_SIZES, *, noted: bool = False) -> TreeLevel:
     """A level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. `sizes`:
     uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. `noted`: whether to note
     where each row goes."""

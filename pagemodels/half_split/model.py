@@ -19,43 +19,17 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.pagemodels.contract import IndexState, ServerPages, require_lengths
+from keybench.pagemodels.half_split import build as split_build
 from keybench.pagemodels.half_split import kernel as split_kernel
-from keybench.pagemodels.half_split.build import (
-    ABSENT,
-    DELETED,
-    PRESENT,
-    PageDeletion,
-    SortedBuild,
-    States,
-    change,
-    forget,
-    sweep,
-    sweep_of,
-)
+from keybench.pagemodels.half_split import levels as split_levels
+from keybench.pagemodels.half_split.build import ABSENT, DELETED, PRESENT, PageDeletion, SortedBuild, States
 from keybench.pagemodels.half_split.kernel import APPEND, EDGE, INTERIOR, USED_SLOTS, Rule
-from keybench.pagemodels.half_split.levels import (
-    FIRST_ROOT,
-    NO_SIZES,
-    Integers,
-    Kept,
-    LevelMemory,
-    LevelPages,
-    Sizes,
-    TreeLevel,
-    build_branches,
-    build_level,
-    level_of,
-    levels_of,
-    numbers_by_birth,
-    pages_of,
-    rebuilt_above,
-)
+from keybench.pagemodels.half_split.levels import NO_SIZES, Kept, LevelMemory, LevelPages, TreeLevel, level_of
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import chosen, is_permutation, require
+from keybench.pagemodels.ranking import Integers, Sizes, chosen, is_permutation, require
 
 _NO_NUMBERS: Mapping[int, int] = {}
-_FEW = 64
-"""At most one of 64 keys deleted is few: their leaves are looked up, instead of going through all leaves."""
+_FEW = 64  # at most one of 64 keys deleted is few: their leaves are looked up, instead of going through all leaves
 
 
 class SplitState:
@@ -89,7 +63,7 @@ class SplitState:
         """Replaces the index by one that is built from the keys that are present. UsageError as in `build`."""
         self._model.build.leaf(fill)
         self._levels = []  # frees their memory
-        present = forget(self._states)
+        present = split_build.forget(self._states)
         self._deleted, self._few_deleted, self._empty_left = 0, [], True
         self._levels = self._model.build.build(self._states, present, self._sizes, fill, self._model.branch)
         self._file_pages = sum(int(level.leaves.state[USED_SLOTS]) for level in self._levels)
@@ -99,8 +73,8 @@ class SplitState:
         """Replaces the index by one of these keys, in any order, with these pages of a server. `borders`: the lower
         borders of all leaves but the first; None if a leaf's first row is its border. UsageError if they do not fit."""
         states = self._states_of(ranks)
-        model, present = self._model, np.flatnonzero(states)
-        self._levels = levels_of(self._keys, model.leaf, model.branch, present, self._sizes, pages, borders)
+        model, keys, present = self._model, self._keys, np.flatnonzero(states)
+        self._levels = split_levels.levels_of(keys, model.leaf, model.branch, present, self._sizes, pages, borders)
         self._states, self._file_pages = states, pages.next_page
         self._free, self._waiting = sorted(pages.free.tolist()), []
         self._deleted, self._few_deleted, self._empty_left = 0, [], True
@@ -141,7 +115,7 @@ class SplitState:
             return
         # The engine's rule says which pages go, from borders and numbers of all pages in key order.
         order = leaves.order()
-        branches = [pages_of(level) for level in self._levels[1:]]
+        branches = [split_levels.pages_of(level) for level in self._levels[1:]]
         empty = leaves.leaves.slots[order, split_kernel.COUNT] == 0
         leaf_lowers = leaves.leaves.slots[order, split_kernel.LOWER].astype(np.int64)
         lowers = [leaf_lowers, *(level.lowers for level in branches)]
@@ -179,8 +153,8 @@ class SplitState:
         few, self._few_deleted = self._few_deleted, []
         leaves = self._levels[0].leaves
         if deleted == sum(map(len, few)) and not self._empty_left:
-            return sum(sweep_of(leaves, self._sizes, self._states, ranks) for ranks in few) > 0
-        return sweep(leaves, self._sizes, self._states) > 0
+            return sum(split_build.sweep_of(leaves, self._sizes, self._states, ranks) for ranks in few) > 0
+        return split_build.sweep(leaves, self._sizes, self._states) > 0
 
     def _states_of(self, ranks: Integers) -> States:
         """(keys,): states where these keys alone are present. UsageError for ranks that are no keys or come twice."""
@@ -188,30 +162,25 @@ class SplitState:
 
     def _mark_as_present(self, ranks: Integers) -> None:
         """Makes absent keys present. UsageError, and nothing is changed, unless all of these keys can be inserted."""
-        self._change(
-            ranks, ABSENT, PRESENT, "some of the keys are there already, or not cleaned up yet: leave them out."
-        )
+        problem = "some of the keys are there already, or not cleaned up yet: leave them out."
+        self._change(ranks, ABSENT, PRESENT, problem)
 
     def _change(self, ranks: Integers, before: int, after: int, problem: str) -> None:
         """Changes these keys from one state to another. UsageError, and nothing is changed, for ranks that are no keys
         or come twice; with this problem if a key is not in the state `before`."""
-        place = change(self._states, ranks, before, after)
+        place = split_build.change(self._states, ranks, before, after)
         if place < len(ranks):
             rank = int(ranks[place])
             in_another_state = 0 <= rank < self._keys and self._states[rank] != before
-            raise UsageError(problem) if in_another_state else self._no_keys()
+            no_keys = f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once."
+            raise UsageError(problem if in_another_state else no_keys)
         self._changed |= len(ranks) > 0
 
-    def _no_keys(self) -> UsageError:
-        """The error for ranks that are out of range or come twice."""
-        return UsageError(f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once.")
-
     def _keep_above(self, branches: Sequence[LevelPages], remaining: Sequence[Kept], below: Integers) -> None:
-        """Removes all but the remaining pages of the branch levels. `branches`: all pages of each level. `below`: the
-        lower borders of the leaves."""
+        """Removes all but the remaining ones of all pages of the branch levels. `below`: the leaves' lower borders."""
         for height, (pages, kept) in enumerate(zip(branches, remaining, strict=True), start=1):
-            self._levels[height] = level_of(self._keys, self._model.branch, rebuilt_above(pages, kept, below))
-            _, below = kept
+            remaining_pages = split_levels.rebuilt_above(pages, kept, below)
+            self._levels[height], below = level_of(self._keys, self._model.branch, remaining_pages), kept[1]
 
     def _make_branches(self) -> None:
         """Inserts the borders of new pages into the level above, level by level."""
@@ -231,9 +200,8 @@ class SplitState:
             self._levels[height + 1].insert(lowers[new].copy(), 0, NO_SIZES, births[new].astype(np.int32))
 
     def _number_new_pages(self, known: Mapping[int, int] = _NO_NUMBERS) -> None:
-        """Gives new pages their numbers, in the order of the rows that made them, and counts the splits of leaves.
-        `known`: the numbers of some leaves, by the row that made each; other pages take free numbers, then those at the
-        file's end."""
+        """Numbers new pages in the order of the rows that made them, and counts the splits of leaves. `known`: numbers
+        of some leaves, by row; other pages take free numbers, then those at the file's end."""
         # 1. The new pages of all levels, and the splits. Until they have a number, `births` has the row that made them,
         # from 0, afterwards −1 − their number. As columns: births, heights of their levels, slots.
         new_by_level = []
@@ -248,7 +216,7 @@ class SplitState:
         # first root.
         sequence = heights.copy()
         if self._model.root_before_leaf and self._row_of_root is not None:
-            sequence[(heights == 1) & (births == self._row_of_root)] = FIRST_ROOT
+            sequence[(heights == 1) & (births == self._row_of_root)] = split_levels.FIRST_ROOT
         self._row_of_root = None
         births, heights, slots = np.stack([births, heights, slots])[:, np.lexsort((sequence, births))]
         # 3. Their numbers: known ones, then the free ones, then those behind the end of the file.
@@ -293,28 +261,23 @@ class SplitModel:
         """An empty index, into which `keys` keys will come in all."""
         return self.kind(self, keys)
 
-    def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,), a permutation of 0 … n − 1.
         `checkpoints`: ascending numbers of rows after which the leaf level is noted."""
         return self._insert(ranks, checkpoints, NO_SIZES, None)
 
-    def _insert(
-        self,
-        ranks: NDArray[np.int64],
-        checkpoints: Sequence[int],
-        sizes: NDArray[np.uint16],
-        arrived: NDArray[np.int64] | None,
-    ) -> PageStats:
+    def _insert(self, ranks: Integers, checkpoints: Sequence[int], sizes: Sizes, arrived: Integers | None) -> PageStats:
         """As `insert`, for entries of these sizes, by rank; all have one size if `sizes` is empty. `arrived[i]`: the
         size of the first i + 1 entries together; None if all have one size."""
         n = len(ranks)
         require(ranks, checkpoints)
-        leaves = build_level(ranks, self.leaf, sizes)
-        levels = [leaves, *build_branches(leaves, self.branch)]
+        leaves = split_levels.build_level(ranks, self.leaf, sizes)
+        levels = [leaves, *split_levels.build_branches(leaves, self.branch)]
+        births = [level.births for level in levels]
         noted = self._checkpoints(leaves, [*checkpoints, n], arrived)
         return PageStats.from_chain(
             noted[-1],
-            numbers_by_birth([level.births for level in levels], root_before_leaf=self.root_before_leaf)[0],
+            split_levels.numbers_by_birth(births, root_before_leaf=self.root_before_leaf)[0],
             leaves.rows,
             fragmentation=self.fragmentation,
             branch_pages=sum(map(len, levels[1:])),
@@ -322,7 +285,7 @@ class SplitModel:
         )
 
     def _checkpoints(
-        self, leaves: TreeLevel, checkpoints: Sequence[int], arrived: NDArray[np.int64] | None
+        self, leaves: TreeLevel, checkpoints: Sequence[int], arrived: Integers | None
     ) -> tuple[Checkpoint, ...]:
         """The leaf level after each of these numbers of rows. `arrived`: as of `_insert`."""
         births_by_kind = {kind: np.sort(leaves.births[leaves.kinds == kind]) for kind in (APPEND, EDGE, INTERIOR)}
@@ -343,18 +306,18 @@ class SizedSplitModel:
     new entry might still not fit."""
 
     model: SplitModel
-    entry_bytes: Callable[[Keys], NDArray[np.uint16]]
+    entry_bytes: Callable[[Keys], Sizes]
     """Bytes of the entry of each key, without its payload if payloads vary."""
-    payload_bytes: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None = None
+    payload_bytes: Callable[[Integers], Integers] | None = None
     """Bytes that payloads add to their entries, from their numbers of characters; None if payloads do not vary."""
-    lengths: NDArray[np.int64] | None = field(default=None, compare=False)
+    lengths: Integers | None = field(default=None, compare=False)
     """(n,): characters of each row's payload, in order of arrival."""
 
-    def with_payloads(self, lengths: NDArray[np.int64]) -> SizedSplitModel:
+    def with_payloads(self, lengths: Integers) -> SizedSplitModel:
         """The model for rows whose payloads have these numbers of characters, in order of arrival: int64 (n,)."""
         return replace(self, lengths=lengths)
 
-    def sizes(self, keys: Keys) -> NDArray[np.uint16]:
+    def sizes(self, keys: Keys) -> Sizes:
         """Bytes of the entry of each key: (n,). UsageError for an entry of varying size that is too long."""
         sizes = self.entry_bytes(keys)
         if self.payload_bytes is None:
@@ -367,9 +330,7 @@ class SizedSplitModel:
             )
         return whole.astype(np.uint16)
 
-    def insert(
-        self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
-    ) -> PageStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> PageStats:
         """Builds the index from keys in order of arrival. `sizes`: bytes of their entries, in the same order.
         UsageError for another number of sizes than of keys, and for sizes that are too small."""
         self._require(sizes, len(ranks))
@@ -378,12 +339,12 @@ class SizedSplitModel:
             by_rank[ranks] = sizes
         return self.model._insert(ranks, checkpoints, by_rank, np.cumsum(sizes, dtype=np.int64))
 
-    def sized_state(self, sizes: NDArray[np.uint16]) -> IndexState:
+    def sized_state(self, sizes: Sizes) -> IndexState:
         """An empty index, into which entries of these sizes will come in all, by rank: (keys,)."""
         self._require(sizes, len(sizes))
         return self.model.kind(self.model, len(sizes), sizes)
 
-    def _require(self, sizes: NDArray[np.uint16], rows: int) -> None:
+    def _require(self, sizes: Sizes, rows: int) -> None:
         """UsageError unless there is a size for each row, and none is too small."""
         if len(sizes) != rows or (rows and int(sizes.min()) < self.model.leaf.smallest):
             raise UsageError("one size for each row is needed, none below the smallest: make them with `sizes`.")

@@ -47,8 +47,7 @@ MARGIN = 64
 """Maximum pages and extents that one row takes: two for each level, and levels are few."""
 _FILL = 0.5
 """Expected used share of a page. If it is less, memory grows on the way."""
-_GROWTH = 1.25
-"""Factor by which memory grows."""
+_GROWTH = 1.25  # factor by which memory grows
 
 
 class BranchTree(NamedTuple):
@@ -321,8 +320,7 @@ def _allocate(tree: BranchTree, space: Tablespace, level: int, hint: int, direct
 
 @kernel
 def _raise_root(tree: BranchTree, space: Tablespace) -> None:
-    """Copies the root's records to a new page below it. Here the old page takes the new page number instead, and a new
-    page takes the root's."""
+    """Copies the root's records to a page below it: here, the old page takes a new number, a new page the root's."""
     state, page = tree.state, tree.facts[ROOT]
     level, number = state[page, LEVEL], state[page, NUMBER]
     state[page, NUMBER] = _allocate(tree, space, level, 0, 0)

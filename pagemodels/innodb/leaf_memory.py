@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from keybench.compiled import allocating, inlined, kernel
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 from keybench.pagemodels.memory import sort
+from keybench.pagemodels.ranking import Integers, Sizes
 
 Ints = NDArray[Any]
 
@@ -31,8 +32,7 @@ ROW, WHAT, KIND, FULL, SEPARATOR, WITHIN, OTHER, MOVED = range(8)
 was full, or was purged. SEPARATOR: the key of the new node pointer. WITHIN: a key that still leads to the page whose
 node pointer changes. OTHER: the other page. MOVED: the records that moved to it."""
 NEIGHBOUR, UP, DOWN = range(3)
-"""Events of a full leaf: the row went into the right neighbour; a new page took the upper part of the records; a new
-page took the lower part."""
+"""Events of a full leaf: the row went into the right neighbour; a new page took the upper, or the lower, records."""
 INTO_LEFT, INTO_RIGHT, DISCARDED, ALONE, LAST_ONE, TRIED = range(3, 9)
 """Events of a purged leaf. INTO_LEFT, INTO_RIGHT: its records went into that neighbour. DISCARDED: its page was given
 back with its last record. ALONE: it is the only leaf. LAST_ONE: it was the only leaf, and is now empty. TRIED: it
@@ -54,8 +54,7 @@ FACTS = 12
 
 FREED = np.uint32(1 << 31)
 """Marks a free place, whose other bits are the next free place + 1; above all ranks."""
-_GROWTH = 1.25
-"""Factor by which memory grows."""
+_GROWTH = 1.25  # factor by which memory grows
 _FILL = 0.62
 """Expected used share of a page. If it is less, memory grows on the way."""
 
@@ -93,9 +92,7 @@ def directory(records: int) -> int:
     return (2 * records + 3) // 4
 
 
-def new(
-    size: int, page_bytes: int, rows: int, sizes: NDArray[np.uint16], *, clustered: bool, shrinks: bool
-) -> LeafPages:
+def new(size: int, page_bytes: int, rows: int, sizes: Sizes, *, clustered: bool, shrinks: bool) -> LeafPages:
     """One empty leaf, and memory for the leaves that `rows` rows usually need; `grow` gives more. `size`: bytes of a
     record, or of the smallest one. `sizes`: (rows,), bytes of each record by rank; (0,) if all have one size.
     `clustered`: whether a sixteenth of a page is kept free. `shrinks`: as the field of that name."""
@@ -190,8 +187,7 @@ def put_of_one_size(leaves: LeafPages, slot: int, rank: int) -> None:
 
 @kernel
 def put(leaves: LeafPages, slot: int, rank: int) -> bool:
-    """Inserts the record of a rank into a leaf. A page that does not take it as it is is reorganised first. Returns
-    whether the record fits then; if not, it is not inserted."""
+    """Inserts the record of a rank into a leaf, which is reorganised if need be. Returns whether it fits then."""
     if len(leaves.sizes) == 0:
         put_of_one_size(leaves, slot, rank)
         return True
@@ -369,13 +365,13 @@ def note(leaves: LeafPages, row: int, what: int, kind: int, full: int, separator
     leaves.facts[EVENTS] += 1
 
 
-def events_of(leaves: LeafPages) -> NDArray[np.int64]:
+def events_of(leaves: LeafPages) -> Integers:
     """All events in order of the rows: int64 (events, 8)."""
     return leaves.events[: leaves.facts[EVENTS]]
 
 
 @allocating
-def chain(leaves: LeafPages) -> NDArray[np.int64]:
+def chain(leaves: LeafPages) -> Integers:
     """The slots of all leaves in key order: int64 (leaves,)."""
     slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES] - leaves.facts[GIVEN_BACK], np.int64)
     slot = leaves.cells[0]

@@ -17,11 +17,11 @@ from keybench.compiled import kernel
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb.leaf_memory import LeafPages
 from keybench.pagemodels.memory import select, sort
+from keybench.pagemodels.ranking import Integers
 
 UNNOTED = np.empty(0, np.int32)
 """For `load`, if nobody wants to know which page each row went to."""
-_MARGIN = 8
-"""Pages and events that one row takes at most."""
+_MARGIN = 8  # pages and events that one row takes at most
 
 
 @kernel
@@ -202,7 +202,7 @@ def _split_down(leaves: LeafPages, slot: int, rank: int, row: int, kind: int) ->
 
 
 @kernel
-def load(leaves: LeafPages, ranks: NDArray[np.int64], begin: int, end: int, page_of_row: NDArray[np.int32]) -> int:
+def load(leaves: LeafPages, ranks: Integers, begin: int, end: int, page_of_row: NDArray[np.int32]) -> int:
     """Inserts the rows from number `begin` to below `end`, or until memory must grow. Returns the row to go on from.
     `ranks`: of all rows in order of arrival; empty if keys ascend in that order. `page_of_row`: (rows,), where its last
     item belongs to row `end` − 1, or UNNOTED; gets the page that each row went to, or −1 where a page was full: then
@@ -261,8 +261,7 @@ def empty_root(leaves: LeafPages, slot: int) -> None:
 
 @kernel
 def _makes_room_for(leaves: LeafPages, slot: int, records: int) -> bool:
-    """Makes room for a number of further records in a leaf, which is reorganised if only that helps. Returns whether
-    they fit: not if `slot` is −1, which stands for no leaf."""
+    """Whether further records fit a leaf, which is reorganised if only that helps; not if `slot` is −1, for no leaf."""
     if slot < 0:
         return False
     slots, facts = leaves.slots, leaves.facts
@@ -348,7 +347,7 @@ def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, smal
 
 
 @kernel
-def purge(leaves: LeafPages, sparse: int, small: bool, ranks: NDArray[np.int64], begin: int, end: int) -> int:
+def purge(leaves: LeafPages, sparse: int, small: bool, ranks: Integers, begin: int, end: int) -> int:
     """Removes the records of `ranks[begin:end]`, or stops when the caller has to apply the events. Returns the index in
     `ranks` to go on from. `sparse`: bytes of records below which a leaf may be merged. `small`: whether the file is
     shorter than an extent, so that each attempt may make it longer."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.table import Table
@@ -22,22 +21,14 @@ from keybench.pagemodels.innodb import branch_memory as branch
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import records
 from keybench.pagemodels.innodb import tablespace as spaces
-from keybench.pagemodels.innodb.branch_memory import (
-    ATTEMPTS,
-    GIVEN_BACK,
-    MERGES,
-    NEIGHBOURS,
-    PAGES,
-    BranchTree,
-    make_root,
-)
-from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, LeafPages, chain, events_of
+from keybench.pagemodels.innodb.branch_memory import BranchTree, make_root
+from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, LeafPages, events_of
 from keybench.pagemodels.innodb.leaf_splits import UNNOTED, load
 from keybench.pagemodels.innodb.node_pointers import follow_both
 from keybench.pagemodels.innodb.state import MOST_ROWS, ClusteredState, IndexFormat, InnodbStats
-from keybench.pagemodels.innodb.tablespace import SIZE, Tablespace
+from keybench.pagemodels.innodb.tablespace import Tablespace
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import require
+from keybench.pagemodels.ranking import Integers, Sizes, require
 
 
 @dataclass(frozen=True)
@@ -68,11 +59,11 @@ class InnodbModel(IndexFormat):
 
     table: InnodbModel | None = None
     """For a secondary index: the clustered index, by row id or date, of the table in the same file."""
-    rows: NDArray[np.int64] | None = field(default=None, compare=False)
+    rows: Integers | None = field(default=None, compare=False)
     """(n,): ranks of the rows in that table, if they do not arrive in its order."""
     most: int = 0
     """The most characters of a payload, if payloads vary; 0 if all are alike."""
-    lengths: NDArray[np.int64] | None = field(default=None, compare=False)
+    lengths: Integers | None = field(default=None, compare=False)
     """(n,): characters of each row's payload, in order of arrival."""
 
     def __post_init__(self) -> None:
@@ -84,7 +75,7 @@ class InnodbModel(IndexFormat):
                     "InnoDB takes shorter keys and payloads only."
                 )
 
-    def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> InnodbStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = ()) -> InnodbStats:
         """Builds the index, and that of the table in the same file, from keys in order of arrival, given by rank:
         int64 (n,), a permutation of 0 … n − 1. `checkpoints` are ascending numbers of rows, each from 1 to n, after
         which the leaf level is noted. UsageError for 2³¹ rows or more, and for other ranks or checkpoints."""
@@ -103,18 +94,18 @@ class InnodbModel(IndexFormat):
         for rows in (*checkpoints, len(ranks)):
             used = int(sizes[:rows].sum(dtype=np.int64)) if self.most else rows * self.leaf_bytes
             points.append(self._checkpoint(events, rows, used))
-        return self._stats(leaves, trees, space, points)
+        attempts, neighbours = np.sum([tree.facts[[branch.ATTEMPTS, branch.NEIGHBOURS]] for tree in trees], axis=0)
+        counters = attempts, neighbours, trees[-1].facts[branch.MERGES]
+        return self.figures(points, leaves, trees[-1], space, counters)
 
-    def _table_events(self, rows: int) -> NDArray[np.int64]:
+    def _table_events(self, rows: int) -> Integers:
         """The events of the table in the same file: int64 (events, 8); none if there is no such table."""
         if not self.table:
             return np.empty((0, leaf.MOVED + 1), np.int64)
         row_ranks = np.empty(0, np.int64) if self.rows is None else self.rows  # empty: rows arrive in the table's order
         return events_of(self.table._load_leaves(row_ranks, rows)[0])
 
-    def _replay(
-        self, events: NDArray[np.int64], table_events: NDArray[np.int64]
-    ) -> tuple[Tablespace, Sequence[BranchTree]]:
+    def _replay(self, events: Integers, table_events: Integers) -> tuple[Tablespace, Sequence[BranchTree]]:
         """(the file, the branch pages of the table, if there is one, and of the index), after all events of both."""
         space, trees = self.new_file(), list[BranchTree]()
         if self.table:
@@ -132,7 +123,7 @@ class InnodbModel(IndexFormat):
                 branch.grow(tree)
         return space, trees
 
-    def _load_leaves(self, ranks: NDArray[np.int64], rows: int) -> tuple[LeafPages, NDArray[np.uint16]]:
+    def _load_leaves(self, ranks: Integers, rows: int) -> tuple[LeafPages, Sizes]:
         """(the leaves after the last of these rows, bytes of each record in order of arrival; (0,) if all have one
         size). `ranks`: of the keys in order of arrival; empty if keys ascend in that order."""
         if self.most:
@@ -164,17 +155,17 @@ class InnodbModel(IndexFormat):
             )
         return ClusteredState(self, keys)
 
-    def by_date(self, rows: NDArray[np.int64]) -> InnodbModel:
+    def by_date(self, rows: Integers) -> InnodbModel:
         """The model beside a table whose rows have these ranks by (created, key) (`contract.BesideTableByDate`)."""
         return replace(self, rows=rows)
 
-    def with_payloads(self, lengths: NDArray[np.int64]) -> InnodbModel:
+    def with_payloads(self, lengths: Integers) -> InnodbModel:
         """The model for rows whose payloads have `lengths` characters, in order of arrival (`contract.TakesPayloads`).
         They change nothing where the model's payloads do not vary."""
         table = self.table.with_payloads(lengths) if self.table else None
         return replace(self, table=table, lengths=lengths if self.most else None)
 
-    def _checkpoint(self, events: NDArray[np.int64], rows: int, used: int) -> Checkpoint:
+    def _checkpoint(self, events: Integers, rows: int, used: int) -> Checkpoint:
         """The leaf level after the first `rows` rows, whose records have `used` bytes together. `events`: (events,
         fields of `leaf`); those with NEIGHBOUR moved records to a neighbour and made no page."""
         splits = events[(events[:, leaf.ROW] < rows) & (events[:, leaf.WHAT] != leaf.NEIGHBOUR)]
@@ -182,33 +173,6 @@ class InnodbModel(IndexFormat):
         leaf_pages = len(splits) + 1
         density = 100 * used / (leaf_pages * self.room)
         return Checkpoint(rows, leaf_pages, appends, edges, interiors, density)
-
-    def _garbage_bytes(self, slots: NDArray[np.int32]) -> int:
-        """Bytes in leaves, which have these slots, of records that were moved away."""
-        if self.most:
-            return int(slots[:, leaf.GARBAGE].sum())
-        unused_places = int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum())
-        return unused_places * self.leaf_bytes
-
-    def _stats(
-        self, leaves: LeafPages, trees: Sequence[BranchTree], space: Tablespace, points: Sequence[Checkpoint]
-    ) -> InnodbStats:
-        """The figures of the index. `trees`: as of `_replay`. `points`: the checkpoints, the last one the end."""
-        facts, slots = trees[-1].facts, leaves.slots[chain(leaves)]
-        split_counter = sum(int(tree.facts[ATTEMPTS]) for tree in trees)
-        if self.mysql:  # which does not count attempts that ended in the right neighbour
-            split_counter -= sum(int(tree.facts[NEIGHBOURS]) for tree in trees)
-        return InnodbStats.from_chain(
-            points[-1],
-            page_numbers=trees[-1].leaves[slots[:, leaf.PAGE]],
-            page_rows=slots[:, leaf.RECORDS].astype(np.int64),
-            branch_pages=int(facts[PAGES] - facts[GIVEN_BACK]),
-            garbage_bytes=self._garbage_bytes(slots),
-            checkpoints=tuple(points[:-1]),
-            split_counter=split_counter,
-            merges=int(facts[MERGES]),
-            file_pages=int(space.facts[SIZE]),
-        )
 
 
 def page_model(table: Table, parameters: Parameters, *, mysql: bool) -> PageModel:
@@ -245,7 +209,7 @@ class WithParent:
     parent: PageModel
     """Of the index of the key to which it refers, in the parent's table."""
 
-    def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds both from keys in order of arrival; the figures are those of the foreign key's index."""
         stats = self.model.insert(ranks, checkpoints)
         parent = self.parent.insert(ranks)

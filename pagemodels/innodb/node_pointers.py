@@ -21,6 +21,7 @@ from keybench.pagemodels.innodb.branch_memory import BranchTree, Ints
 from keybench.pagemodels.innodb.leaf_memory import DOWN, ROW, WHAT, directory
 from keybench.pagemodels.innodb.records import FILL_FACTORS, require_fill_factor
 from keybench.pagemodels.innodb.tablespace import EXTENT, LIMIT, MYSQL, Tablespace, allocate, release, reserve_one
+from keybench.pagemodels.ranking import Integers
 
 
 @kernel
@@ -95,8 +96,7 @@ def _discard(tree: BranchTree, page: int, pending: int, held: int) -> int:
 
 @kernel
 def _makes_room_for(tree: BranchTree, page: int, sibling: int) -> bool:
-    """Makes room for a page's records in its sibling, which is reorganised if only that helps. Returns whether they
-    fit: not if `sibling` is −1, which stands for no page."""
+    """Whether a page's records fit its sibling, which is reorganised if only that helps; not if it is −1, for none."""
     if sibling < 0:
         return False
     state = tree.state
@@ -111,9 +111,8 @@ def _makes_room_for(tree: BranchTree, page: int, sibling: int) -> bool:
 
 @kernel
 def _lift(tree: BranchTree, page: int, pending: int, held: int) -> int:
-    """Takes out the father of a level's only page: the page takes the father's place and number, its own number is
-    given back, and the levels above come down by one. Returns the new length of the list of `pending` changes. `held`:
-    insertions on lower levels that are under way."""
+    """Takes out the father of a level's only page, which takes its place and number and gives its own number back; the
+    levels above come down by one. Parameters and result are those of `_delete`."""
     # InnoDB moves the records into the father instead, which ends alike.
     state, root, level = tree.state, tree.facts[branch.ROOT], tree.state[page, branch.LEVEL]
     father = branch.find(tree, branch.MINIMUM, level + 1)
@@ -137,8 +136,7 @@ def _lift(tree: BranchTree, page: int, pending: int, held: int) -> int:
 
 @kernel
 def _lift_leaf(tree: BranchTree, page: int) -> int:
-    """Moves the records of the only leaf into the root, which is its father. Returns the length of the list of pending
-    changes, on which the leaf's old page is the only one."""
+    """Moves the records of the only leaf into its father, the root. Returns 1: one change is pending, its old page."""
     number, root = tree.leaves[page], tree.facts[branch.ROOT]
     tree.leaves[page] = tree.state[root, branch.NUMBER]
     tree.facts[branch.ROOT], tree.facts[branch.HEIGHT] = -1, 0
@@ -222,8 +220,7 @@ def _drop_to_root(tree: BranchTree, space: Tablespace, page: int) -> int:
     return 0
 
 
-_HIGHEST = 1 << 62
-"""A row above all others."""
+_HIGHEST = 1 << 62  # a row above all others
 
 
 @kernel
@@ -271,10 +268,8 @@ def follow_both(
     return done, begin
 
 
-_LEVELS = 64
-"""More levels than any index has."""
-_FEWEST = 2
-"""Records that a page has at least, whatever the fill factor (isSpaceAvailable)."""
+_LEVELS = 64  # more levels than any index has
+_FEWEST = 2  # records that a page has at least, whatever the fill factor (isSpaceAvailable)
 
 
 def records_of_full_page(size: int, page_bytes: int, room: int, fill: int) -> int:
@@ -300,9 +295,8 @@ def _take_page(tree: BranchTree, space: Tablespace, level: int) -> int:
 def _add_pointer(
     tree: BranchTree, space: Tablespace, filling: NDArray[Any], keep: int, level: int, key: int, child: int
 ) -> None:
-    """Adds the node pointer (`key`, `child`) to a level in a sorted build. If the page there is full, it begins another
-    and adds the full page's node pointer to the level above, and so on. `filling`: the page of each level that is being
-    filled, −1 for none. `keep`: node pointers of a full page."""
+    """Adds a node pointer to a level in a sorted build. A full page there is followed by another, and its own pointer
+    goes to the level above, and so on. `filling`: the page of each level that is being filled, −1 for none."""
     state = tree.state
     while True:
         page = filling[level]
@@ -320,7 +314,7 @@ def _add_pointer(
 
 
 @allocating
-def build(tree: BranchTree, space: Tablespace, lowers: NDArray[np.int64], keep: int) -> None:
+def build(tree: BranchTree, space: Tablespace, lowers: Integers, keep: int) -> None:
     """Builds the branch pages over leaves with these lowest ranks, (leaves,), and numbers all pages. The file and the
     root, which is leaf 0, are there already; `keep`: node pointers on a full page."""
     facts, state, numbers = tree.facts, tree.state, tree.leaves

@@ -7,11 +7,11 @@ each four records. Ascending insertions leave a sixteenth of the page free.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.ranking import Integers
 
 PAGE_BYTES = 16_384
 """Of a page, by default."""
@@ -26,28 +26,21 @@ PAGE_HEADER = 120 + 8 + 4
 LEAF_BYTES = PAGE_BYTES - PAGE_HEADER
 """For records and the directory."""
 
-_LONGEST = 16_384
-"""Bytes of a record that no page takes, however large."""
-_HEADER = 5
-"""Of a record."""
+_LONGEST = 16_384  # bytes of a record that no page takes, however large
+_HEADER = 5  # of a record
 HIDDEN_BYTES = 6 + 7
 """Of a record in a clustered index: transaction id and roll pointer."""
 SHORT_LIMIT, SHORT_TEXT = 255, 127
 """A text has a length of one byte if its column has at most so many, or if it itself has."""
 STATUS_BYTES = 4
 """Of a status, an integer."""
-_ROW_ID = 8
-"""How an index beside its table refers to a row: by the row's number, or by the moment of its creation."""
-_PAGE_NUMBER = 4
-"""Of the child, in a node pointer."""
-_DIRECTORY = 0.5
-"""Bytes of the directory for a record: two for each four."""
+_ROW_ID = 8  # how an index beside its table refers to a row: by the row's number, or by the moment of its creation
+_PAGE_NUMBER = 4  # of the child, in a node pointer
+_DIRECTORY = 0.5  # bytes of the directory for a record: two for each four
 _ASCENDING_FILL, _LOWEST_FILL = 0.92, 0.35
-"""Measured shares of a leaf (docs/internals/innodb.md §9): ascending keys; four ascending sources that lag behind one
-another."""
+"""Measured shares of a leaf (docs/internals/innodb.md §9): ascending keys; four ascending sources with unlike lags."""
 _LOG_BYTES = 250  # a row's records in redo and undo, and its share of half-empty undo pages
-_WIDEST = 36
-"""Bytes of a key where an estimate is asked for before its layout is known."""
+_WIDEST = 36  # bytes of a key where an estimate is asked for before its layout is known
 
 
 def require_fill_factor(fill: int) -> None:
@@ -94,7 +87,7 @@ def row_records(key: int, payload: int, role: KeyRole) -> tuple[int, int]:
     return leaf, _HEADER + _ROW_ID + (key if role == "by-date" else 0) + _PAGE_NUMBER
 
 
-def payload_bytes(lengths: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def payload_bytes(lengths: Integers, most: int) -> Integers:
     """Bytes of texts, with their lengths, by their characters: (n,). `most`: characters that their column takes."""
     return lengths + np.where((lengths > SHORT_TEXT) & (most > SHORT_LIMIT), 2, 1)
 

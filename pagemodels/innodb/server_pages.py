@@ -16,8 +16,7 @@ from keybench.pagemodels.innodb import tablespace as spaces
 from keybench.pagemodels.innodb.branch_memory import BranchTree
 from keybench.pagemodels.innodb.leaf_memory import FREED, LeafPages
 from keybench.pagemodels.innodb.tablespace import Tablespace
-
-Integers = NDArray[np.int64]
+from keybench.pagemodels.ranking import Integers
 
 
 @dataclass(frozen=True, eq=False)

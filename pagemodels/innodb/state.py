@@ -7,6 +7,7 @@ also begin as it is on a server (`InnodbPages`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,16 +27,12 @@ from keybench.pagemodels.innodb.records import MERGE_THRESHOLD, PAGE_BYTES, PAGE
 from keybench.pagemodels.innodb.server_pages import InnodbPages, fill_branches, fill_heaps, fill_space
 from keybench.pagemodels.innodb.tablespace import Tablespace
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import chosen
-
-Integers = NDArray[np.int64]
+from keybench.pagemodels.ranking import Integers, Sizes, chosen
 
 MOST_ROWS = 1 << 31
 """Ranks are 32-bit integers."""
-_ALL_ROWS = 1 << 62
-"""A row above all others."""
-_EXTENTS = 256
-"""Extents for which a new file has memory at first."""
+_ALL_ROWS = 1 << 62  # a row above all others
+_EXTENTS = 256  # extents for which a new file has memory at first
 
 
 @dataclass(frozen=True)
@@ -73,9 +70,8 @@ class IndexFormat:
         """Bytes of a page for records and directory."""
         return self.page_bytes - PAGE_HEADER
 
-    def new_leaves(self, rows: int, sizes: NDArray[np.uint16] = leaf.NO_SIZES) -> LeafPages:
-        """An empty leaf, with memory for the leaves that `rows` rows usually need. `sizes`: (rows,), bytes of each
-        record by rank; (0,) if all have one size."""
+    def new_leaves(self, rows: int, sizes: Sizes = leaf.NO_SIZES) -> LeafPages:
+        """An empty leaf, with memory for those of `rows` rows. `sizes`: of records by rank, (rows,); (0,) if alike."""
         smallest = int(sizes.min()) if len(sizes) else self.leaf_bytes
         return leaf.new(smallest, self.page_bytes, rows, sizes, clustered=self.clustered, shrinks=not self.mysql)
 
@@ -88,10 +84,34 @@ class IndexFormat:
         """A new file, without index pages."""
         return spaces.new(_EXTENTS, self.page_bytes, mysql=self.mysql)
 
+    def figures(
+        self,
+        points: Sequence[Checkpoint],
+        leaves: LeafPages,
+        tree: BranchTree,
+        space: Tablespace,
+        counters: Iterable[int],
+    ) -> InnodbStats:
+        """The figures of an index. `points`: the leaf level at checkpoints, and now. `counters`: split attempts, those
+        that ended in the right neighbour, merges."""
+        slots = leaves.slots[chain(leaves)]
+        unused_places = int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum())  # of the heaps: without a record
+        attempts, neighbours, merges = map(int, counters)
+        return InnodbStats.from_chain(
+            points[-1],
+            page_numbers=tree.leaves[slots[:, leaf.PAGE]],
+            page_rows=slots[:, leaf.RECORDS].astype(np.int64),
+            branch_pages=int(tree.facts[branch.PAGES] - tree.facts[branch.GIVEN_BACK]),
+            garbage_bytes=int(slots[:, leaf.GARBAGE].sum()) if len(leaves.sizes) else unused_places * self.leaf_bytes,
+            checkpoints=tuple(points[:-1]),
+            split_counter=attempts - neighbours if self.mysql else attempts,  # MySQL counts splits alone
+            merges=merges,
+            file_pages=int(space.facts[spaces.SIZE]),
+        )
+
 
 class ClusteredState:
-    """One clustered index of records of one size (`contract.IndexState`). `keys`: how many keys ever come; ranks are
-    below that number."""
+    """One clustered index of records of one size (`contract.IndexState`), to which `keys` keys ever come."""
 
     def __init__(self, index_format: IndexFormat, keys: int) -> None:
         if keys >= MOST_ROWS:
@@ -191,24 +211,13 @@ class ClusteredState:
 
     def stats(self) -> InnodbStats:
         """The index as it is now, with deleted rows that are not purged. Splits are those since it was first empty."""
-        slots, facts, index_format = self._leaves.slots[chain(self._leaves)], self._tree.facts, self._format
-        records_a_leaf = slots[:, leaf.RECORDS].astype(np.int64)
-        records = int(records_a_leaf.sum())
-        unused_places = int(slots[:, leaf.TOP].sum()) - records  # places of the heaps that hold no record
+        slots, index_format = self._leaves.slots[chain(self._leaves)], self._format
+        records = int(slots[:, leaf.RECORDS].sum(dtype=np.int64))
         density = 100 * records * index_format.leaf_bytes / (len(slots) * index_format.room)
-        attempts, neighbours, merges = map(int, self._earlier_counters + self._tree_counters())
         appends, edge_splits, interior_splits = map(int, self._splits)  # by kind: APPEND, EDGE, INTERIOR
-        stats = InnodbStats.from_chain(
-            Checkpoint(records, len(slots), appends, edge_splits, interior_splits, density),
-            page_numbers=self._tree.leaves[slots[:, leaf.PAGE]],
-            page_rows=records_a_leaf,
-            branch_pages=int(facts[branch.PAGES] - facts[branch.GIVEN_BACK]),
-            garbage_bytes=unused_places * index_format.leaf_bytes,
-            # MySQL does not count attempts that ended in the right neighbour.
-            split_counter=attempts - neighbours if index_format.mysql else attempts,
-            merges=merges,
-            file_pages=int(self._space.facts[spaces.SIZE]),
-        )
+        now = Checkpoint(records, len(slots), appends, edge_splits, interior_splits, density)
+        counters = self._earlier_counters + self._tree_counters()
+        stats = index_format.figures([now], self._leaves, self._tree, self._space, counters)
         return stats.without_order() if index_format.status else stats
 
     def _full_pages(self, fill: int) -> tuple[int, int]:

@@ -23,16 +23,12 @@ WORD = 64
 """Bits of a word of a bitmap."""
 ONE = np.int64(1)
 """The lowest bit of a word of a bitmap."""
-_ADDED_AT_ONCE = 4
-"""Extents: that a large file grows by, and that are put on the list of free ones (FSP_FREE_ADD)."""
-_RESERVED = 3
-"""Extents that an insertion reserves before it splits a page."""
-_LARGE = 32
-"""Extents of a large file."""
+_ADDED_AT_ONCE = 4  # extents that a large file grows by, and that are put on the list of free ones (FSP_FREE_ADD)
+_RESERVED = 3  # extents that an insertion reserves before it splits a page
+_LARGE = 32  # extents of a large file
 DESCRIPTORS = 2
 """Pages that are used in an extent with descriptors: their own and the change buffer's bitmap (XDES_FRAG_N_USED)."""
-_FIRST_MARIADB, _FIRST_MYSQL = 4, 7
-"""Pages of a new file (FIL_IBD_FILE_INITIAL_SIZE)."""
+_FIRST_MARIADB, _FIRST_MYSQL = 4, 7  # pages of a new file (FIL_IBD_FILE_INITIAL_SIZE)
 
 OWNER, COUNT, PREVIOUS, NEXT, USED = range(5)
 """Fields of an extent. OWNER: its segment, NOBODY or SHARED. COUNT: the number of its used pages. PREVIOUS, NEXT: the
@@ -48,8 +44,7 @@ FULL, IN_PARTIAL, SINGLE = 0, 1, 2
 """The numbers of a segment: full extents; used pages of partly used extents; single pages."""
 FREE, FRAGMENTS = 0, 1
 """Lists. A segment s has list 2 s for its empty extents and 2 s + 1 for its partly used ones."""
-_HEAD, _TAIL, _LENGTH = 0, 1, 2
-"""The numbers of a list: its first extent, its last one (−1 none), how many it has."""
+_HEAD, _TAIL, _LENGTH = 0, 1, 2  # the numbers of a list: its first extent, its last one (−1 none), how many it has
 
 
 class Tablespace(NamedTuple):
@@ -157,8 +152,7 @@ def reserve(space: Tablespace, held: int) -> None:
 
 @kernel
 def reserve_one(space: Tablespace, cleaning: bool) -> None:
-    """Grows the file until one extent is free. A deletion (`cleaning`) may also use those that are spared for other
-    uses, MySQL's sorted build may not."""
+    """Grows the file until one extent is free. A deletion (`cleaning`) may use spared ones, MySQL's build may not."""
     _reserve(space, 1, 0, not cleaning)
 
 
@@ -186,8 +180,7 @@ def _reserve(space: Tablespace, wanted: int, held: int, spares: bool) -> None:
 
 @kernel
 def _initialise(space: Tablespace) -> None:
-    """Initialises the next extents of the file, which grows for it: up to four that go to the list of free ones, and
-    among them those that hold descriptors, which are shared."""
+    """Initialises up to four extents for the list of free ones, and those with descriptors among them, for sharing."""
     facts, pages = space.facts, space.facts[EXTENT]
     if facts[SIZE] < facts[LIMIT] + _ADDED_AT_ONCE * pages:
         _extend(space)
@@ -212,8 +205,7 @@ def _is_free(space: Tablespace, extent: int) -> bool:
 
 @kernel
 def take_extent(space: Tablespace, hint: int) -> int:
-    """Takes an extent from the list of free ones, and returns it: the one in which the page `hint` lies, if that is
-    free, else the first one."""
+    """Takes an extent from the list of free ones: that of the page `hint` if that is free, else the first one."""
     extent = hint // space.facts[EXTENT]
     if not _is_free(space, extent):
         if length(space, FREE) == 0:

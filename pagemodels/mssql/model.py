@@ -119,11 +119,9 @@ def index(leaf: int, branch: int, parameters: Parameters, table_rows: int | None
 
 
 def leaf_rule(room: int, parameters: Parameters, smallest: int = 1) -> Rule:
-    """When a leaf is full and how it splits. `room`, `smallest`: in rows; in bytes for rows of different sizes.
-
-    From 2012 on, the new row counts, and the left page gets less than half: of 253 rows and a new one, 126. Before, as
-    many of the rows that were there stay as have at most half of their bytes.
-    """
+    """When a leaf is full and how it splits. `room`, `smallest`: in rows; in bytes for rows of different sizes. From
+    2012 on, the new row counts, and the left page gets less than half: of 253 rows and a new one, 126. Before, as many
+    of the rows that were there stay as have at most half of their bytes."""
     less_than_half = max(1, room // 2)
     return Rule(
         room=room,

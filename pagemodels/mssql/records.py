@@ -22,13 +22,10 @@ _LONGEST = 8060
 _PFS_CLASSES = ((50, 50), (80, 20), (95, 5))
 """What the PFS byte tells of a heap's page, in %: it is used up to the first number, so that the second one is free. A
 page that is used by more than 95 % gets no row."""
-_ROW_HEADER = 4
-"""Two status bytes, and where the columns of fixed length end."""
+_ROW_HEADER = 4  # two status bytes, and where the columns of fixed length end
 _INDEX_ROW_HEADER = 1
-_NULL_BITMAP = 3
-"""Of an index row, for at most eight columns: their number, and a byte of bits."""
-_CHILD_PAGE = 6
-"""The address of a page: file and page."""
+_NULL_BITMAP = 3  # of an index row, for at most eight columns: their number, and a byte of bits
+_CHILD_PAGE = 6  # the address of a page: file and page
 
 
 def data_row(fixed: int, columns: int, variable: Sequence[int] = (), *, versions: bool = False) -> int:
@@ -40,11 +37,9 @@ def data_row(fixed: int, columns: int, variable: Sequence[int] = (), *, versions
 
 
 def index_row(key: int, locator: int, *, bitmap: bool = True, versions: bool = False) -> int:
-    """Bytes of a nonclustered index's leaf row: status, key, locator (clustering key or RID), null bitmap.
-
-    Every such row has a bitmap from 2012 on; before, only where a column can be null. Microsoft's formula charges a RID
-    as a column of variable length (4 bytes more), which rows of 2005 and 2008 and a count of 2022 contradict.
-    """
+    """Bytes of a nonclustered index's leaf row: status, key, locator (clustering key or RID), null bitmap. Every such
+    row has a bitmap from 2012 on; before, only where a column can be null. Microsoft's formula charges a RID as one of
+    variable length (4 bytes more), which rows of 2005 and 2008 and a count of 2022 contradict."""
     return _INDEX_ROW_HEADER + key + locator + _NULL_BITMAP * bitmap + VERSION_TAG * versions
 
 

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
@@ -30,9 +29,9 @@ from keybench.pagemodels.half_split.kernel import ALONE, Rule
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.oracle import records as entries
 from keybench.pagemodels.oracle.state import OracleState
+from keybench.pagemodels.ranking import Sizes
 
-_BRANCH_BYTES = 8028
-"""Bytes for rows in a branch block of 8 KiB."""
+_BRANCH_BYTES = 8028  # bytes for rows in a branch block of 8 KiB
 _BRANCH_ENTRY = 2 + 4 + 1
 """Row directory, block address, length: 17 rows of three-byte keys took 170 bytes where that was published."""
 _SMALLEST_NUMBER, _USUAL_NUMBER, _LARGEST_NUMBER = 1, 4, 12
@@ -84,8 +83,7 @@ def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel |
 
 
 def _sized_model(table: Table, parameters: Parameters) -> SizedByValue:
-    """The model of entries of different sizes: a NUMBER has the size that its digits need, a text that of its
-    characters. Leaves are halved by bytes."""
+    """The model of entries of different sizes: those of a NUMBER's digits, of a text's characters; halved by bytes."""
     numbers, width = table.column.form == "int", table.column.width
     varying = table.lengths is not None and table.key == "clustered"
     smallest_key, usual_key, largest_key = (
@@ -94,7 +92,7 @@ def _sized_model(table: Table, parameters: Parameters) -> SizedByValue:
     without_text = replace(table, payload=0) if varying else table
     fixed_bytes = _entry_bytes(without_text, parameters, 0 if numbers else width)
 
-    def entry_bytes(keys: Keys) -> NDArray[np.uint16]:
+    def entry_bytes(keys: Keys) -> Sizes:
         values = entries.number_bytes(keys.data.astype(np.int64)) if numbers else np.zeros(len(keys), np.int64)
         return (fixed_bytes + values).astype(np.uint16)
 
@@ -120,8 +118,7 @@ def _entry_bytes(table: Table, parameters: Parameters, key: int) -> int:
 
 
 def _entries_of_leaf(entry: int) -> int:
-    """How many entries of `entry` bytes fit a leaf. UsageError for fewer than two: Oracle then moves the rest of a row
-    into an overflow segment."""
+    """Entries of `entry` bytes that fit a leaf. UsageError for fewer than two: the rest of a row then overflows."""
     room = entries.LEAF_BYTES // entry
     if room < 2:
         raise UsageError(

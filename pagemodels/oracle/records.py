@@ -5,24 +5,21 @@ with a length in front of each, and two bytes in the block's row directory.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-_ROW = 2 + 2
-"""Beside a row's columns: flag and lock byte, and its place in the row directory."""
+from keybench.pagemodels.ranking import Integers
+
+_ROW = 2 + 2  # beside a row's columns: flag and lock byte, and its place in the row directory
 _ROWID = 6
 LEAF_BYTES = 7996
 """For rows of a leaf: LF_BLK_LEN of an 8 KiB block with two transaction slots."""
-_DATA_BYTES = 8036
-"""A leaf's data area: kdxlebksz in dumps of such a block."""
+_DATA_BYTES = 8036  # a leaf's data area: kdxlebksz in dumps of such a block
 _BUILT_LEAF_SPARE = 7
 """What a build leaves free of a leaf beside PCTFREE: 7 or 8 bytes. R. Foote's treedump of NUMBER 1 … 10,000 has 485
 rows in the first leaf and 479 in each other one (richardfoote.wordpress.com 2015/06/22)."""
-_LONG = 250
-"""Bytes of the longest value whose length takes one byte; that of a longer one takes three."""
+_LONG = 250  # bytes of the longest value whose length takes one byte; that of a longer one takes three
 _HEAP_ROW = 3 + 2
 """Of a heap's row beside its columns: flag, lock byte and number of columns; its place in the row directory."""
-_HEAP_PCTFREE = 10
-"""Oracle's default, in %."""
+_HEAP_PCTFREE = 10  # Oracle's default, in %
 
 
 def built_bytes(pctfree: int) -> int:
@@ -35,7 +32,7 @@ def column_bytes(width: int) -> int:
     return (1 if width <= _LONG else 3) + width
 
 
-def column_bytes_of(widths: NDArray[np.int64]) -> NDArray[np.int64]:
+def column_bytes_of(widths: Integers) -> Integers:
     """(n,): `column_bytes` of many values in the last column of a row. An empty text is NULL, and not stored."""
     return np.where(widths > 0, np.where(widths <= _LONG, 1, 3) + widths, 0)
 
@@ -61,7 +58,7 @@ def rows_a_heap_block(key: int, payload: int) -> int:
     return max(1, (_DATA_BYTES - _DATA_BYTES * _HEAP_PCTFREE // 100) // row)
 
 
-def number_bytes(values: NDArray[np.int64]) -> NDArray[np.int64]:
+def number_bytes(values: Integers) -> Integers:
     """(n,): bytes of integers as NUMBER: an exponent, and a byte for each pair of decimal digits but trailing 00s; 1
     for zero. Negative numbers of less than 20 pairs end with one byte more."""
     digits = np.where(values < 0, np.uint64(0) - values.astype(np.uint64), values.astype(np.uint64))

@@ -25,8 +25,9 @@ from keybench.pagemodels.half_split.kernel import (
     assign,
     split,
 )
-from keybench.pagemodels.half_split.levels import Integers, Kept, pages_of
+from keybench.pagemodels.half_split.levels import Kept, pages_of
 from keybench.pagemodels.half_split.model import SplitState
+from keybench.pagemodels.ranking import Integers, Sizes
 
 
 @kernel
@@ -58,9 +59,7 @@ def _unlink(leaves: Leaves, slot: int) -> None:
 
 
 @kernel
-def sweep_reached(
-    leaves: Leaves, sizes: NDArray[np.uint16], states: States, deleted: NDArray[np.int32], ranks: NDArray[np.int64]
-) -> None:
+def sweep_reached(leaves: Leaves, sizes: Sizes, states: States, deleted: NDArray[np.int32], ranks: Integers) -> None:
     """Removes the deleted entries of all leaves into which these ranks go. `deleted`: their number in each slot."""
     cells, slots = leaves.cells, leaves.slots
     for rank in ranks:
@@ -76,12 +75,12 @@ def sweep_reached(
 def insert(
     leaves: Leaves,
     rules: SplitRules,
-    sizes: NDArray[np.uint16],
+    sizes: Sizes,
     states: States,
     deleted: NDArray[np.int32],
-    empty: NDArray[np.int64],
-    ranks: NDArray[np.int64],
-    taken: NDArray[np.int64],
+    empty: Integers,
+    ranks: Integers,
+    taken: Integers,
 ) -> int:
     """Inserts ranks in order of arrival until a split finds no leaf to take. Returns how many. `deleted`: the number of
     deleted entries in each slot. `empty`: the slots that had no other entries, in the order in which splits take them
@@ -141,8 +140,7 @@ class OracleState(SplitState):
         self._number_new_pages({row: -1 - birth for row, birth in taken.tolist()})
 
     def _insert_among_deleted(self, ranks: Integers) -> Integers:
-        """Inserts into the leaves. Returns, for each leaf that a split took as its new one, the row that split and what
-        the leaf had in `births`: (leaves, 2)."""
+        """Inserts into the leaves. Returns, of each leaf that a split took, row and old `births`: (leaves, 2)."""
         level = self._levels[0]
         deleted = np.zeros(len(level.leaves.slots), np.int32)
         deleted_entries(level.leaves, self._states, deleted)

@@ -20,54 +20,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.model.column import Column
 from keybench.pagemodels.costs import lru
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Server
 from keybench.pagemodels.costs.lru import CHANGED, KIND, LEAF, LOOKED_AT, NEW, PAGE, ROW, TABLE, USE, LruCache, Touches
 from keybench.pagemodels.costs.plain_cache import PlainCacheModel
 from keybench.pagemodels.costs.touches import part_of
 from keybench.pagemodels.half_split.kernel import Rule
-from keybench.pagemodels.postgresql.records import (
-    LINE_POINTER,
-    PAGE_BYTES,
-    PAGE_OVERHEAD,
-    aligned,
-    copy_rows,
-    entry_bytes,
-    row_data_bytes,
-)
+from keybench.pagemodels.postgresql.records import LINE_POINTER, PAGE_BYTES, PAGE_OVERHEAD, aligned
+from keybench.pagemodels.ranking import Integers
 
 _HEADER, _PAGE, _NEXT_PAGE = 24, 20, 8
-"""Bytes of a record's header (XLogRecord), of the header of the first page that it names, and of any other page of the
-same relation."""
+"""Bytes of a record's header (XLogRecord), of that of its first page, of that of others in the same relation."""
 _DATA, _LONG_DATA, _LONG_FROM = 2, 5, 256
 """Header of a record's own data; the same of long data; bytes from which on data is long."""
-_IMAGE = 5
-"""What a page's header has in addition if the page is there as a whole."""
+_IMAGE = 5  # what a page's header has in addition if the page is there as a whole
 _INSERT = _HEADER + _PAGE + _DATA + 2
 """An entry into a leaf (xl_btree_insert), without the entry. A link in a branch page names the child, too."""
 _SPLIT = _HEADER + _PAGE + _NEXT_PAGE + _DATA + 10
 """A split (xl_btree_split) without entries; its right neighbour is another page."""
 _ENTRIES_LEFT = 1.5
 """Entries that a split logs of the old leaf, on average: the new high key, and in half of all cases the new entry."""
-_COMMIT = 40
-"""The end of a transaction, with its time (xl_xact_commit): 34 bytes, aligned."""
-_ALIGNMENT = 3.5
-"""Bytes by which the alignment to 8 lengthens a record of any size, on average."""
-_BRANCH_FILL = 2 / 3
-"""Share of a branch page that is in use, roughly: few images are of such pages."""
+_COMMIT = 40  # the end of a transaction, with its time (xl_xact_commit): 34 bytes, aligned
+_ALIGNMENT = 3.5  # bytes by which the alignment to 8 lengthens a record of any size, on average
+_BRANCH_FILL = 2 / 3  # share of a branch page that is in use, roughly: few images are of such pages
 
 _MOST_USES, _COPY_USES = 5, 1
-"""How many uses of a page count, at most (BM_MAX_USAGE_COUNT in buf_internals.h); of a page that COPY fills (PinBuffer
-in bufmgr.c)."""
-_SEGMENT = 16 << 20
-"""Bytes of the log's files (wal_segment_size)."""
-_WITH_HEADERS = 8192 / (8192 - 24)
-"""Each page of the log begins with a header (XLogPageHeaderData)."""
-_TARGET = 0.9
-"""checkpoint_completion_target, the default and what keybench sets."""
-_MAX_WAL_SIZE = 4 << 30
-"""On servers that keybench starts (databases/postgresql/settings.py)."""
+"""Uses of a page that count (BM_MAX_USAGE_COUNT in buf_internals.h); of one that COPY fills (PinBuffer in bufmgr.c)."""
+_SEGMENT = 16 << 20  # bytes of the log's files (wal_segment_size)
+_WITH_HEADERS = 8192 / (8192 - 24)  # each page of the log begins with a header (XLogPageHeaderData)
+_TARGET = 0.9  # checkpoint_completion_target, the default and what keybench sets
+_MAX_WAL_SIZE = 4 << 30  # on servers that keybench starts (databases/postgresql/settings.py)
 
 
 class RecordBytes(NamedTuple):
@@ -101,15 +83,6 @@ class RowLog:
     """A row's columns."""
     copy_rows: int
     """Rows that COPY adds to the heap at a time."""
-
-    @classmethod
-    def of(cls, column: Column, payload: int, *, dated: bool) -> Self:
-        """The log of a table with such keys and payloads. `dated`: whether rows have a moment of creation."""
-        return cls(
-            entry=entry_bytes(column),
-            data=row_data_bytes(column, payload, dated=dated),
-            copy_rows=copy_rows(column, payload),
-        )
 
     def bytes(self, leaf: Rule, heap_rows: int, rows_per_tx: int) -> RecordBytes:
         """`leaf`: how leaves split. `heap_rows`: rows that fit a page of the heap."""
@@ -148,9 +121,8 @@ class RowLog:
         return total / (heap_rows * batch)
 
     def _multi_insert(self, rows: int, *, new: bool) -> int:
-        """The record of some rows on one page of the heap, which may be `new`. A row has 7 bytes in front
-        (xl_multi_insert_tuple) and one of its own header; it is aligned to 2. The rows' places on the page are there
-        unless the page is new."""
+        """The record of some rows on one page of the heap; their places on it are there unless it is `new`. A row has
+        7 bytes in front (xl_multi_insert_tuple) and one of its own header; it is aligned to 2."""
         data = 4 + (0 if new else 2 * rows)
         return aligned(
             _HEADER + _PAGE + (_DATA if data < _LONG_FROM else _LONG_DATA) + data + rows * aligned(8 + self.data, 2)
@@ -164,8 +136,7 @@ class CostModel(PlainCacheModel):
     row_log: RowLog
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
-        """Pages read into shared buffers, pages written from them, and log. UsageError for a cache of fewer than 100
-        pages."""
+        """Pages read into shared buffers, pages written from them, and log. UsageError for fewer than 100 buffers."""
         uses = _MOST_USES, _MOST_USES if load.rows_per_tx == 1 else _COPY_USES
         cache = LruCache.empty(load, server.pages(self.page_bytes), uses=uses)
         log = _WriteAheadLog.empty(load, server, self.row_log.bytes(self.leaf, self.table_rows, load.rows_per_tx))
@@ -186,8 +157,7 @@ _PLACE, _TRIGGER, _REDO = range(3)
 _REDO: the number of checkpoints so far; 0 for ever without full_page_writes."""
 _SINCE, _ENTRIES = range(2)
 """Columns of `_WriteAheadLog.pages`. _SINCE: `_REDO` at the page's last change. _ENTRIES: of a leaf."""
-_BYTES, _IMAGES = range(2)
-"""Columns of `_WriteAheadLog.counts`."""
+_BYTES, _IMAGES = range(2)  # columns of `_WriteAheadLog.counts`
 
 
 @dataclass(eq=False)
@@ -195,7 +165,7 @@ class _WriteAheadLog:
     """The log while a load goes on."""
 
     sizes: RecordBytes
-    ends: NDArray[np.int64]
+    ends: Integers
     """(parts,): the rows before which each part of the load ends."""
     counts: NDArray[np.float64]
     """(parts, 2): bytes and images so far."""
@@ -212,7 +182,7 @@ class _WriteAheadLog:
     """full_page_writes."""
     began: float
     """The place where the last checkpoint began."""
-    queue: NDArray[np.int64]
+    queue: Integers
     """Pages that it had to write, `done` of which are written."""
     done: int = 0
 
@@ -239,22 +209,21 @@ class _WriteAheadLog:
         """The next checkpoint begins with the segment that lies so many segments further on (XLogCheckpointNeeded)."""
         self.facts[_TRIGGER] = (self.facts[_PLACE] // self.segment + self.segments) * self.segment
 
-    def begin_checkpoint(self, changed: NDArray[np.int64]) -> None:
+    def begin_checkpoint(self, changed: Integers) -> None:
         """From here on, a page's first change logs the whole page. `changed`: pages that are then to be written."""
         self.facts[_REDO] += self.images
         # In the order of the files (BufferSync in bufmgr.c): the table's, whose pages have the last numbers, is older.
         self.queue, self.done, self.began = changed[::-1], 0, self.facts[_PLACE]
         self._set_trigger()
 
-    def pages_due(self) -> NDArray[np.int64]:
+    def pages_due(self) -> Integers:
         """The next pages that the checkpoint has to write, in step with the log (IsCheckpointOnSchedule)."""
         share = (self.facts[_PLACE] - self.began) / (_TARGET * self.segments * self.segment)
         first, self.done = self.done, int(len(self.queue) * share)
         return self.queue[first : self.done]
 
     def write(self, touches: Touches, begin: int) -> int:
-        """Adds what rows change, from touch `begin` on. Returns the touch before which a checkpoint begins, or
-        len(touches)."""
+        """Adds what rows change from touch `begin` on. Returns the touch where a checkpoint begins, or len(touches)."""
         if (pages := int(touches[:, PAGE].max()) + 1) > len(self.pages):
             self.pages.resize((pages + pages // 2, 2), refcheck=False)
         return _write(self.sizes, self.ends, self.counts, self.facts, self.pages, touches, begin)
@@ -268,7 +237,7 @@ class _WriteAheadLog:
 @kernel
 def _write(
     sizes: RecordBytes,
-    ends: NDArray[np.int64],
+    ends: Integers,
     counts: NDArray[np.float64],
     facts: NDArray[np.float64],
     pages: NDArray[np.int32],

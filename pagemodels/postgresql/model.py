@@ -28,10 +28,11 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, require_width
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.build import PageDeletion, SortedBuild
+from keybench.pagemodels.postgresql import records
 from keybench.pagemodels.postgresql.cost import CostModel, RowLog
 from keybench.pagemodels.postgresql.page_deletion import delete_empty, needs_visit
 from keybench.pagemodels.postgresql.posting_lists import PostingLists
-from keybench.pagemodels.postgresql.records import LINE_POINTER, PAGE_BYTES, entry_bytes, heap_row_bytes
+from keybench.pagemodels.postgresql.records import LINE_POINTER, PAGE_BYTES
 from keybench.pagemodels.postgresql.split_point import HEAP_TID, SPACE, Items
 from keybench.pagemodels.postgresql.state import Heap, NbtreeState
 
@@ -67,12 +68,10 @@ def _require_fillfactor(fill: int) -> None:
         raise UsageError(f"an index's fillfactor is between 10 and 100, not {fill}: the default is 90.")
 
 
-_FIRST_OF_BRANCH = 8 + LINE_POINTER
-"""Bytes of the first entry of a branch page, which keeps no key."""
+_FIRST_OF_BRANCH = 8 + LINE_POINTER  # bytes of the first entry of a branch page, which keeps no key
 _TOASTED_FROM = 2000
 """Bytes of a row from which on parts of it may be compressed, or lie elsewhere (heaptoast.h: a quarter of a page)."""
-_COMPRESSED_FROM = 507
-"""Minimum bytes of a key that may be compressed: above a sixteenth of a page with its length."""
+_COMPRESSED_FROM = 507  # minimum bytes of a key that may be compressed: above a sixteenth of a page with its length
 
 
 @dataclass(frozen=True)
@@ -103,20 +102,23 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
             f"PostgreSQL compresses keys of {column.width} bytes, each by its content, so their index cannot be "
             f"modelled: take keys of less than {_COMPRESSED_FROM} bytes."
         )
-    item = entry_bytes(column) + LINE_POINTER
+    item = records.entry_bytes(column) + LINE_POINTER
     leaf = Items(item=item, first=item, reserve=HEAP_TID)
     branch = Items(item=item, first=_FIRST_OF_BRANCH, reserve=0)
     fillfactor = parameters.fillfactor
     is_foreign = table.key == "fk"
     is_apart = is_foreign and (parameters.deduplicate_items == "off" or table.children == 1)  # then nothing is merged
-    heap = Heap(
-        heap_row_bytes(column, table.payload, dated=table.by_date, status=table.status), parameters.heap_fillfactor
-    )
+    row = records.heap_row_bytes(column, table.payload, dated=table.by_date, status=table.status)
+    heap = Heap(row, parameters.heap_fillfactor)
     of_one_length = heap if heap.row < _TOASTED_FROM and not table.lengths else Heap(0)
     model = CostModel(
         table_rows=max(1, heap.rows),
         kind=partial(NbtreeState, entry=item, fillfactor=fillfactor, heap=of_one_length),
-        row_log=RowLog.of(column, table.payload, dated=table.by_date),
+        row_log=RowLog(
+            entry=records.entry_bytes(column),
+            data=records.row_data_bytes(column, table.payload, dated=table.by_date),
+            copy_rows=records.copy_rows(column, table.payload),
+        ),
         build=_sorted_build(leaf, branch),
         deletion=PageDeletion(delete_empty, waits=True, visits=needs_visit),
         leaf=leaf.rule_between_keys(fillfactor, table.children) if is_apart else leaf.rule(fillfactor),

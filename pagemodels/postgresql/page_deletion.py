@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
+from keybench.pagemodels.ranking import Integers
 
 NONE = -1
 

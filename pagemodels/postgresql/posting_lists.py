@@ -22,37 +22,17 @@ from numpy.typing import NDArray
 from keybench.compiled import allocating, inlined, int64, kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.half_split import kernel as split_kernel
-from keybench.pagemodels.half_split.kernel import (
-    APPEND,
-    COUNT,
-    EDGE,
-    INTERIOR,
-    LAST,
-    NEXT,
-    UPPER,
-    USED,
-    USED_SLOTS,
-    Leaves,
-    Rule,
-)
-from keybench.pagemodels.half_split.levels import (
-    NO_SIZES,
-    Integers,
-    LevelMemory,
-    TreeLevel,
-    build_branches,
-    numbers_by_birth,
-)
+from keybench.pagemodels.half_split.kernel import APPEND, COUNT, EDGE, INTERIOR, LAST, NEXT, UPPER, USED, USED_SLOTS
+from keybench.pagemodels.half_split.levels import NO_SIZES, LevelMemory, TreeLevel, build_branches, numbers_by_birth
 from keybench.pagemodels.memory import sort
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.postgresql.records import LINE_POINTER
 from keybench.pagemodels.postgresql.split_point import SPACE, best_between_keys
-from keybench.pagemodels.ranking import require
+from keybench.pagemodels.ranking import Integers, require
 
 TID = 6
 """Bytes of a row's address in a merged item."""
-_LONGEST = 1352
-"""Most bytes of a merged item (nbtdedup.c, maxpostingsize: half of BTMaxItemSize)."""
+_LONGEST = 1352  # most bytes of a merged item (nbtdedup.c, maxpostingsize: half of BTMaxItemSize)
 
 Counts = NDArray[np.int32]
 """(keys, 2): entries of each key, by rank, and how many of them are in merged items."""
@@ -67,7 +47,7 @@ class PostingLists:
     entry: int
     """Bytes of an entry, with its line pointer."""
     fillfactor: int
-    branch: Rule
+    branch: split_kernel.Rule
     """How pages above the leaves split."""
     parents: Integers | None = None
     """As of `interleaved`; None if the entries of each key arrive together."""
@@ -81,7 +61,7 @@ class PostingLists:
         UsageError for a leaf that can only split within a key's entries."""
         require(ranks, checkpoints)
         entries = np.repeat(ranks, self.times) if self.parents is None else ranks[self.parents]
-        rule = Rule(room=SPACE, room_last=SPACE, smallest=self.entry)
+        rule = split_kernel.Rule(room=SPACE, room_last=SPACE, smallest=self.entry)
         level, counts = LevelMemory.empty(len(ranks), rule), np.zeros((len(ranks), 2), np.int32)
         noted = []
         for begin, end in pairwise([0, *(keys * self.times for keys in checkpoints), len(entries)]):
@@ -117,7 +97,7 @@ class PostingLists:
         return Checkpoint(rows, len(kinds), appends, edge, interior, density_of(level.leaves, self.entry))
 
 
-def density_of(leaves: Leaves, high_key: int) -> float:
+def density_of(leaves: split_kernel.Leaves, high_key: int) -> float:
     """Density of the leaves in %, as pgstatindex computes it, where USED is in bytes. `high_key`: bytes of one."""
     slots = leaves.slots[: leaves.state[USED_SLOTS]]
     high_keys = np.where(slots[:, NEXT] >= 0, high_key, 0)
@@ -125,7 +105,7 @@ def density_of(leaves: Leaves, high_key: int) -> float:
     return float(100 - 100 * free / (SPACE * len(slots)))
 
 
-def rows_of(leaves: Leaves, entries: NDArray[Any]) -> Integers:
+def rows_of(leaves: split_kernel.Leaves, entries: NDArray[Any]) -> Integers:
     """(slots in use,): the entries of each leaf. `entries`: (keys,), how many each key has."""
     used = int(leaves.state[USED_SLOTS])
     within = np.arange(leaves.content.shape[1]) < leaves.slots[:used, COUNT, None]
@@ -134,7 +114,7 @@ def rows_of(leaves: Leaves, entries: NDArray[Any]) -> Integers:
 
 
 @inlined
-def find(leaves: Leaves, rank: int) -> int:
+def find(leaves: split_kernel.Leaves, rank: int) -> int:
     """The slot of the leaf to which a rank belongs."""
     slot = int64(leaves.cells[rank >> leaves.shift])
     while rank >= leaves.slots[slot, UPPER]:
@@ -144,8 +124,7 @@ def find(leaves: Leaves, rank: int) -> int:
 
 @kernel
 def merged_bytes(entry: int, entries: int) -> int:
-    """Bytes of an item that holds so many entries of a key; of the entry itself if it is one. `entry`: its bytes, with
-    the line pointer, which the item has too."""
+    """Bytes, with the line pointer, of an item with so many entries of a key; of one entry, `entry` itself."""
     return entry if entries == 1 else LINE_POINTER + (entry - LINE_POINTER + TID * entries + 7) // 8 * 8
 
 
@@ -165,9 +144,8 @@ def _bytes(counts: Counts, entry: int, rank: int) -> int:
 
 
 @kernel
-def _put(leaves: Leaves, counts: Counts, entry: int, entries: Integers, row: int) -> int:
-    """Adds entries, by the ranks of their keys, from this row on, until a leaf has no room: returns the row of that
-    entry, or their number."""
+def _put(leaves: split_kernel.Leaves, counts: Counts, entry: int, entries: Integers, row: int) -> int:
+    """Adds entries, by their keys' ranks, from this row on. Returns the row whose leaf has no room, or their number."""
     slots = leaves.slots
     while row < len(entries):
         rank = entries[row]
@@ -192,7 +170,7 @@ def _put(leaves: Leaves, counts: Counts, entry: int, entries: Integers, row: int
 
 
 @allocating
-def _split(leaves: Leaves, counts: Counts, entry: int, fillfactor: int, rank: int, row: int) -> bool:
+def _split(leaves: split_kernel.Leaves, counts: Counts, entry: int, fillfactor: int, rank: int, row: int) -> bool:
     """Splits the leaf that has no room for an entry of this rank, which comes as this row, after it merged all others.
     False if the model does not know where. `fillfactor`: of the rightmost leaf, in %."""
     slot = find(leaves, rank)

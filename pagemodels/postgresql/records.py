@@ -15,28 +15,20 @@ HEAP_OVERHEAD = 24
 """A heap page has a header alone."""
 LINE_POINTER = 4
 _ENTRY_HEADER = 8
-_FILLFACTOR = 0.9
-"""Of an index, by default."""
-_SHORT_VARLENA = 126
-"""The most bytes of a value whose length takes one byte."""
+_FILLFACTOR = 0.9  # of an index, by default
+_SHORT_VARLENA = 126  # the most bytes of a value whose length takes one byte
 _ROW_HEADER = 24
 _LOG_RECORDS_BYTES = 150  # headers of the heap's and the index's insertion records
 
 _STATUS_BYTES = 4
-_MOMENT_BYTES = 8
-"""Of the moment of creation, in a table by date."""
-_UUID_TEXT = 36
-"""Characters of a UUID, as COPY reads it."""
+_MOMENT_BYTES = 8  # of the moment of creation, in a table by date
+_UUID_TEXT = 36  # characters of a UUID, as COPY reads it
 _COPY_ROWS, _COPY_BYTES = 1000, 65_535
 """MAX_BUFFERED_TUPLES and MAX_BUFFERED_BYTES, for lines without their ends (copyfrom.c)."""
-_DECIMALS = 7
-"""Digits of a number as a key, roughly: those of millions of rows."""
-_FIXED = frozenset({"uuid", "bigint", "integer"})
-"""Types without a length header."""
-_LOG_FACTOR = 2.5
-"""Bytes of log that a load keeps for each byte that its rows add."""
-_WIDEST = 36
-"""Bytes of a key where an estimate is asked for before its layout is known."""
+_DECIMALS = 7  # digits of a number as a key, roughly: those of millions of rows
+_FIXED = frozenset({"uuid", "bigint", "integer"})  # types without a length header
+_LOG_FACTOR = 2.5  # bytes of log that a load keeps for each byte that its rows add
+_WIDEST = 36  # bytes of a key where an estimate is asked for before its layout is known
 
 
 def key_bytes(column: Column) -> int:

@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.compiled import allocating, int64, kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.postgresql.records import PAGE_BYTES, PAGE_OVERHEAD
-
-Integers = NDArray[np.int64]
+from keybench.pagemodels.ranking import Integers
 
 _FEW, _MANY = 7, 40
 """Elements below which the routine sorts by insertion; elements above which it takes the pivot from nine."""
@@ -72,8 +70,7 @@ def _insert_sorted(keys: Integers, at: Integers, low: int, n: int) -> None:
 
 @kernel
 def _partition(keys: Integers, at: Integers, low: int, n: int) -> tuple[int, int]:
-    """Divides the part by the key of its first element: those with a smaller key, an equal one, a larger one. Returns
-    (how many are smaller, how many are larger)."""
+    """Divides the part by its first key: smaller, equal, larger ones. Returns how many are smaller, how many larger."""
     key = keys[at[low]]
     # On the way, equal ones stand at both ends: equal before a, smaller before b, larger behind c, equal behind d.
     a = b = low + 1
@@ -145,8 +142,7 @@ SPACE = PAGE_BYTES - PAGE_OVERHEAD
 """Bytes of a page for items and their line pointers."""
 HEAP_TID = 8
 """Bytes of a row's address, reserved for the high key of a leaf that splits, although unique keys never use it."""
-_LOOKED_AT = 64
-"""Bytes above which nbtsplitloc.c asks whether an item has several row addresses."""
+_LOOKED_AT = 64  # bytes above which nbtsplitloc.c asks whether an item has several row addresses
 _LEAF_SPLIT_DISTANCE = 0.05
 """Share of the bytes of a page's entries by which a split may differ from the best one (nbtsplitloc.c)."""
 
@@ -163,16 +159,10 @@ class Items:
     """What nbtree reserves for the high key of a page that splits, beside the size of an item."""
 
     def rule(self, fillfactor: int) -> Rule:
-        """How pages split, by the number of items that stay left. `fillfactor`: of the rightmost page, in %. All others
-        have a high key, which takes an item."""
+        """How pages split, by items that stay left. `fillfactor`: of the rightmost, in %; others have a high key."""
         rightmost, other = self._splits(fillfactor)[0], self._splits(None)[0]
-        return Rule(
-            room=self._room(None),
-            room_last=self._room(fillfactor),
-            keep_append=rightmost,
-            keep_edge=rightmost,
-            keep_interior=other,
-        )
+        room, room_last = self._room(None), self._room(fillfactor)
+        return Rule(room, room_last, keep_append=rightmost, keep_edge=rightmost, keep_interior=other)
 
     def rule_between_keys(self, fillfactor: int, times: int) -> Rule:
         """How leaves with `times` entries of each key split: at the best of the nearly best places that is between two
@@ -191,9 +181,8 @@ class Items:
         return 1 + (SPACE - self.first - high_key) // self.item
 
     def _splits(self, fillfactor: int | None) -> list[int]:
-        """Numbers of items that can stay left when a full page splits for one item more, in the order in which nbtree
-        prefers them. `fillfactor`: in %, of the rightmost page, which has no high key; None for any other page, which
-        divides its free bytes evenly."""
+        """Numbers of items that can stay left when a full page splits for one item more, nbtree's favourite first.
+        `fillfactor`: as of `_room`, in %; where it is None the free bytes are divided evenly."""
         high_key = self.item if fillfactor is None else 0
         items = self._room(fillfactor) + 1
         splits, differences = [], []

@@ -28,13 +28,13 @@ from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.half_split import kernel as split_kernel
 from keybench.pagemodels.half_split.build import ABSENT, DELETED, PRESENT, States
 from keybench.pagemodels.half_split.kernel import APPEND, COUNT, EDGE, INTERIOR, LAST, USED, USED_SLOTS, Leaves
-from keybench.pagemodels.half_split.levels import NO_SIZES, Integers, LevelMemory
+from keybench.pagemodels.half_split.levels import NO_SIZES, LevelMemory
 from keybench.pagemodels.half_split.model import SplitModel, SplitState
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.postgresql.posting_lists import density_of, find, merged_bytes, rows_of
 from keybench.pagemodels.postgresql.records import HEAP_OVERHEAD, LINE_POINTER, PAGE_BYTES
 from keybench.pagemodels.postgresql.split_point import SPACE, best_between_keys
-from keybench.pagemodels.ranking import chosen
+from keybench.pagemodels.ranking import Integers, chosen
 
 ONE, TWO, MERGED = range(3)
 """One entry; two entries of two versions; one item for both."""
@@ -136,9 +136,8 @@ class NbtreeState(SplitState):
         super().delete(ranks)
 
     def read(self, ranks: Integers, *, by_key: bool) -> None:
-        """Rows are read: each `by_key`, or these as the first ones in the order of the key. The reader marks entries of
-        dead rows that it meets (nbtutils.c, _bt_killitems). UsageError where nobody knows which others a page drops
-        with a marked one."""
+        """Rows are read (`contract.KnowsUpdates`): entries of dead rows that the reader meets are marked (nbtutils.c,
+        _bt_killitems). UsageError where nobody knows which others a page drops with a marked one."""
         self._require_no_versions()
         met = ranks if by_key else np.arange(int(ranks.max(initial=-1)) + 1)
         met = met[self._states[met] == DELETED]

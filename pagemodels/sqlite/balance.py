@@ -68,9 +68,8 @@ def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: i
 
 @kernel
 def _plan(tree: Tree, n: int, count: int, kind: int, size: int, ahead: int) -> None:
-    """Writes to `Tree.plans` how n cells of `size` bytes each are distributed: over how many pages, and the cell before
-    which each page ends. `count`: siblings before. `kind`: 0 for leaves, 1 for branch pages. `ahead`: as of
-    `_distribute`."""
+    """Writes to `Tree.plans` over how many pages n cells of `size` bytes are distributed, and the cell before which
+    each page ends. `kind`: 0 for leaves, 1 for branch pages. `count`, `ahead`: as of `_distribute`."""
     plan, pool = tree.plans[kind, n], tree.pool
     for i in range(n):
         tree.pooled_sizes[i] = size
@@ -202,8 +201,7 @@ def _lift(tree: Tree, file: Ints, root: int, level: int, free: int) -> None:
 
 @kernel
 def _is_at_the_end(tree: Tree, parent: int, leaf: int) -> bool:
-    """Whether a new key is the last one in its leaf, and the leaf the last child of its parent. False if a key is
-    deleted."""
+    """Whether a new key, and no deleted one, is the last of its leaf, and the leaf the last child of its parent."""
     key, marks, words = tree.facts[trees.KEY], tree.marks, tree.facts[trees.WORDS]
     if key < 0 or tree.branches[parent, trees.UPPER] != leaf:
         return False
@@ -240,8 +238,7 @@ def _append(tree: Tree, file: Ints, parent: int, leaf: int) -> None:
 
 @inlined
 def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
-    """Balances `page`, a child of `parent`, with its siblings: one on each side, or two at an end; with the one before
-    it while sorted keys are built in. `level`: the child's."""
+    """Balances a child with its siblings: one on each side, or two at an end; with one before it in a sorted build."""
     facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
     # Which siblings: `count` of them, whose places in the parent begin at `first`, and in `children` at `links`.
     links, last, at = trees.children_of(tree, parent), int64(branches[parent, trees.CELLS]), int64(0)
@@ -327,8 +324,7 @@ def _renumber(tree: Tree, file: Ints, count: int, number: int, level: int) -> No
 
 @inlined
 def _put_leaves(tree: Tree, parent: int, links: int, count: int, number: int, ahead: int) -> None:
-    """Writes the leaves of a balancing, and their names in `Tree.children` from place `links` on. `count` leaves became
-    `number`. `ahead`: as of `_distribute`."""
+    """Writes `number` leaves in place of `count`, and their names in `Tree.children` from place `links` on."""
     facts, leaves, marks, pool = tree.facts, tree.leaves, tree.marks, tree.pool
     kept = min(count, number) - 1  # borders that there were before and are now
     pool[trees.BORDER, number - 1] = pool[trees.CHILD, count - 1]

@@ -15,11 +15,11 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, kernel
+from keybench.pagemodels.ranking import Integers
 
 ARRIVED, BORDERS = 0, 1
-"""The two sets, the parameter `which` of all functions: word i of a set is element 2 i + set. `first`: the number of
-the first word of ranks; rank r has bit r & 63 of word first + (r >> 6), and word i has bit (i − 1) & 63 of the word
-(i − 1) >> 6 above it."""
+"""The two sets, `which` of all functions: word i of a set is element 2 i + set. `first`: the number of the first word
+of ranks; rank r has bit r & 63 of word first + (r >> 6), and word i has bit (i − 1) & 63 of the word (i − 1) >> 6."""
 
 Marks = NDArray[np.uint64]
 
@@ -154,7 +154,7 @@ def stepped(marks: Marks, first: int, which: int, rank: int, steps: int) -> int:
 
 
 @kernel
-def listed(marks: Marks, first: int, which: int, rank: int, count: int, ranks: NDArray[np.int64]) -> None:
+def listed(marks: Marks, first: int, which: int, rank: int, count: int, ranks: Integers) -> None:
     """Writes the `count` highest members that are not above a rank to the front of `ranks`, ascending."""
     node, place = first + (rank >> 6), np.uint64(rank & 63)
     word = marks[2 * node + which] << (np.uint64(63) - place) >> (np.uint64(63) - place)  # without those above the rank

@@ -20,12 +20,9 @@ LAST_PAGE, FREE, _TRUNK, _LOCKED, _LISTED = range(5)
 """Fields of a file's state. LAST_PAGE: its last page. FREE: number of free pages. _TRUNK: a full trunk and the pages
 that it names, together. _LOCKED: the page that is reserved for locks. _LISTED: where the list of free pages begins."""
 
-_LENGTH = 1 << 12
-"""Fields and free pages for which a new file has memory."""
-_GIVEN_BACK = 128
-"""Maximum pages that one row gives back."""
-_LOCKED_BYTE = 1 << 30
-"""The byte of the file whose page is reserved for locks (PENDING_BYTE)."""
+_LENGTH = 1 << 12  # fields and free pages for which a new file has memory
+_GIVEN_BACK = 128  # maximum pages that one row gives back
+_LOCKED_BYTE = 1 << 30  # the byte of the file whose page is reserved for locks (PENDING_BYTE)
 
 
 def new_file(page_bytes: int) -> Ints:

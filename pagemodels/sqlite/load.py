@@ -3,10 +3,8 @@ sqlite3BtreeInsert and sqlite3BtreeDelete; docs/internals/sqlite.md §7)."""
 
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-
 from keybench.compiled import inlined, int64, kernel
+from keybench.pagemodels.ranking import Integers, Sizes
 from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.balance import balance
@@ -16,7 +14,7 @@ from keybench.pagemodels.sqlite.tree import Tree
 
 
 @kernel
-def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int, splits: bool) -> int:
+def load(tree: Tree, file: Ints, ranks: Integers, begin: int, end: int, splits: bool) -> int:
     """Inserts the rows from `begin` to before `end`. Returns the row to go on from: an earlier one if memory must grow
     first, and, if `splits` is false, one that makes a page overflow or has overflow pages of its own. `ranks`: of the
     keys of all rows, in order of arrival; empty if keys ascend in that order."""
@@ -67,14 +65,7 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
 
 @kernel
 def load_beside(
-    table: Tree,
-    index: Tree,
-    file: Ints,
-    rows: NDArray[np.int64],
-    ranks: NDArray[np.int64],
-    begin: int,
-    end: int,
-    reached: int,
+    table: Tree, index: Tree, file: Ints, rows: Integers, ranks: Integers, begin: int, end: int, reached: int
 ) -> tuple[int, int]:
     """As `load`, for an index beside a table. A row goes into the index first. `rows`: the ranks of rows in the table,
     in order of arrival; empty if they arrive in its order. `begin`, `reached`: the next rows of index and table.
@@ -100,8 +91,8 @@ def load_all(
     tree: Tree,
     table: Tree | None,
     file: Ints,
-    ranks: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    ranks: Integers,
+    rows: Integers,
     begin: int,
     end: int,
     grow: Callable[[], None],
@@ -121,9 +112,8 @@ def load_all(
 
 
 @kernel
-def erase(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int) -> int:
-    """Deletes rows that are there: ranks[begin] to before ranks[end], or until memory must grow. Returns the place in
-    `ranks` to go on from."""
+def erase(tree: Tree, file: Ints, ranks: Integers, begin: int, end: int) -> int:
+    """Deletes rows that are there: ranks[begin:end], until memory must grow. Returns the place to go on from."""
     facts = tree.facts
     facts[trees.KEY] = -1  # no key is inserted
     for row in range(begin, end):
@@ -135,9 +125,7 @@ def erase(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int
 
 
 @kernel
-def erase_beside(
-    table: Tree, index: Tree, file: Ints, rows: NDArray[np.int64], ranks: NDArray[np.int64], begin: int, end: int
-) -> int:
+def erase_beside(table: Tree, index: Tree, file: Ints, rows: Integers, ranks: Integers, begin: int, end: int) -> int:
     """As `erase`, for an index beside a table. Each row goes from the table first (delete.c, sqlite3GenerateRowDelete).
     `rows`: the rank in the table of each row in `ranks`."""
     of_table, of_index = table.facts, index.facts
@@ -202,7 +190,7 @@ def _erase_divider(tree: Tree, file: Ints, key: int) -> None:
 
 
 @kernel
-def resize(tree: Tree, file: Ints, ranks: NDArray[np.int64], sizes: NDArray[np.uint16], begin: int, end: int) -> int:
+def resize(tree: Tree, file: Ints, ranks: Integers, sizes: Sizes, begin: int, end: int) -> int:
     """Gives rows that are there cells of other sizes, without their pointers: ranks[begin] to before ranks[end], or
     until memory must grow. Returns the place in `ranks` to go on from. A cell stays where it is among the others. Its
     page is balanced if it overflows, and not if it becomes sparse (sqlite3BtreeInsert)."""

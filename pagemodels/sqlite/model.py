@@ -15,7 +15,6 @@ from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
@@ -25,43 +24,28 @@ from keybench.pagemodels.costs import lru
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Server
 from keybench.pagemodels.costs.lru import LruCache
 from keybench.pagemodels.foreign_key_index import repeated
-from keybench.pagemodels.ranking import require
+from keybench.pagemodels.ranking import Integers, Sizes, require
 from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import records as cells
+from keybench.pagemodels.sqlite import state as states
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.file_pages import Ints
 from keybench.pagemodels.sqlite.load import load_all
-from keybench.pagemodels.sqlite.state import (
-    IndexedState,
-    SqliteStats,
-    TreeState,
-    Values,
-    bounded_sizes,
-    checkpoint_of,
-    stats_of,
-)
+from keybench.pagemodels.sqlite.state import IndexedState, SqliteStats, TreeState, Values
 from keybench.pagemodels.sqlite.tree import Tree
 
-Ranks = NDArray[np.int64]
-Sizes = NDArray[np.uint16]
-_NO_RANKS = np.empty(0, np.int64)
 _ROWID_OVERHEAD = 55
 """Bytes of a page beside payload and key of a row that just fits it in a rowid table: 35 of the page (file format,
 "Cell Payload Overflow Pages"), and about 20 of the record's header and the rowid."""
-_LARGEST_INTEGER = 8
-"""Bytes of an integer at most."""
-_HIGHEST_STATUS = (1 << 31) - 1
-"""After more updates of a row than anybody does."""
+_LARGEST_INTEGER = 8  # bytes of an integer at most
+_HIGHEST_STATUS = (1 << 31) - 1  # after more updates of a row than anybody does
 _ROWS = 1 << 11
 """Rows whose touches are kept at a time: so few that they stay in the processor's cache until they are read again."""
-_TOUCHES = 8 * _ROWS
-"""Touches for which there is room at first."""
+_TOUCHES = 8 * _ROWS  # touches for which there is room at first
 _PAGE_OVERHEAD = 136
 """Bytes of the cache that a page takes beside its own: sizeof(MemPage) on 64-bit machines, SQLite 3.40 to 3.54."""
-_AUTOCHECKPOINT = 1000
-"""Frames: SQLite's own setting (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT)."""
-_FRAME_HEADER = 24
-"""Bytes of a frame of the WAL beside its page."""
+_AUTOCHECKPOINT = 1000  # frames: SQLite's own setting (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT)
+_FRAME_HEADER = 24  # bytes of a frame of the WAL beside its page
 
 
 @dataclass(frozen=True)
@@ -78,16 +62,16 @@ class _BTreeModel:
 
     table: Table
     page_bytes: int = cells.PAGE_SIZE
-    rows: Ranks | None = field(default=None, compare=False)
+    rows: Integers | None = field(default=None, compare=False)
     """(n,): ranks of the rows in a table by date, in order of arrival; None if they arrive in the table's order."""
-    lengths: Ranks | None = field(default=None, compare=False)
+    lengths: Integers | None = field(default=None, compare=False)
     """(n,): characters of each row's payload, in order of arrival, if they vary."""
 
-    def by_date(self, rows: Ranks) -> Self:
+    def by_date(self, rows: Integers) -> Self:
         """The model for rows with these ranks by (created, key), in order of arrival: int64 (n,)."""
         return replace(self, rows=rows)
 
-    def with_payloads(self, lengths: Ranks) -> Self:
+    def with_payloads(self, lengths: Integers) -> Self:
         """The model for rows whose payloads have these numbers of characters, in order of arrival: int64 (n,)."""
         return replace(self, lengths=lengths)
 
@@ -96,7 +80,7 @@ class _BTreeModel:
 class FixedModel(_BTreeModel):
     """The b-tree of a table with keys of one width."""
 
-    def insert(self, ranks: Ranks, checkpoints: Sequence[int] = ()) -> SqliteStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = ()) -> SqliteStats:
         """Builds the b-tree from keys in order of arrival, given by rank: (n,), a permutation of 0 … n − 1.
         `checkpoints`: ascending numbers of rows after which the leaf level is noted."""
         return _build(self, ranks, checkpoints, np.zeros(1, np.uint16))
@@ -125,7 +109,7 @@ class IntegerModel(_BTreeModel):
         """Bytes of each key in its cell: as a varint if it is the rowid, else as a value of a record."""
         return (cells.varint_bytes if cells.is_rowid(self.table) else cells.integer_bytes)(keys.data.astype(np.int64))
 
-    def insert(self, ranks: Ranks, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> SqliteStats:
+    def insert(self, ranks: Integers, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> SqliteStats:
         """As `FixedModel.insert`. `sizes`: of the keys, in order of arrival: (n,). UsageError for another length."""
         if len(sizes) != len(ranks):
             raise UsageError("one size for each row is needed: make them with `sizes`.")
@@ -156,8 +140,7 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
     require_width(table.column)
     if table.measures_rows:
         raise UsageError("the page model of SQLite describes the key's index, not the table by date.")
-    model_class = _class_of_model(table, parameters.page_bytes)
-    model = model_class(table, parameters.page_bytes)
+    model = _class_of_model(table, parameters.page_bytes)(table, parameters.page_bytes)
     return repeated(model, table.children) if table.key == "fk" else model
 
 
@@ -177,7 +160,7 @@ def _class_of_model(table: Table, page_bytes: int) -> type[FixedModel | IntegerM
     return CostModel if has_cost else FixedModel
 
 
-def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence[int], sizes: Sizes) -> SqliteStats:
+def _build(model: FixedModel | IntegerModel, ranks: Integers, checkpoints: Sequence[int], sizes: Sizes) -> SqliteStats:
     """The figures of the b-tree that these keys make, in order of arrival. `sizes`: bytes of each key that
     `cells.record` does not count, in order of arrival: an integer's; or one 0 for all."""
     n, table, page_bytes = len(ranks), model.table, model.page_bytes
@@ -196,8 +179,8 @@ def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence
     points = []
     for begin, end in pairwise((0, *checkpoints, n)):
         load_all(tree, beside, file, ranks, rows, begin, end, grow)
-        points.append(checkpoint_of(tree, end))
-    return stats_of(tree, points, n, among_others=table.key == "fk")
+        points.append(states.checkpoint_of(tree, end))
+    return states.stats_of(tree, points, n, among_others=table.key == "fk")
 
 
 def _file_with_roots(beside: Tree | None, tree: Tree, page_bytes: int) -> Ints:
@@ -209,8 +192,7 @@ def _file_with_roots(beside: Tree | None, tree: Tree, page_bytes: int) -> Ints:
 
 
 def _load_cost(model: FixedModel | IntegerModel, load: Load, sizes: Sizes, server: Server) -> LoadCost:
-    """What the load costs. Rows go into the b-trees, and the pages that they touch through the cache, some thousands
-    at a time. `sizes`: as of `_build`."""
+    """What the load costs: rows go into b-trees, their pages through the cache, in turn. `sizes`: as of `_build`."""
     page_bytes, ranks, n = model.page_bytes, load.ranks, len(load.ranks)
     require(ranks)
     # The b-trees, which list the pages that rows touch.
@@ -269,7 +251,7 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
     if table.lengths is not None:
         raise UsageError("the page model of SQLite knows no past of rows of different lengths: give one payload.")
 
-    def row_cells(ranks: Ranks | slice, characters: Ranks, statuses: Ranks) -> _RowCells:
+    def row_cells(ranks: Integers | slice, characters: Integers, statuses: Integers) -> _RowCells:
         payload = cells.text_bytes(characters) if table.payload else np.zeros(len(characters), np.int64)
         if table.status:
             payload = payload + 1 + cells.integer_bytes(statuses)  # a serial type of one byte
@@ -290,16 +272,15 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
         return IndexedState(first.leaf, entries, page_bytes, keys, values)
     leaf = first.leaf
     if (first.leaf != longest.leaf).any():  # updates change the size of a row
-        leaf = bounded_sizes(keys, int(first.leaf.min()), values.largest)
+        leaf = states.bounded_sizes(keys, int(first.leaf.min()), values.largest)
         leaf[:keys] = first.leaf
     return TreeState(
-        lambda: trees.new(_NO_RANKS, leaf, first.dividers, page_bytes, keys=keys), page_bytes, keys, values
+        lambda: trees.new(states.NO_RANKS, leaf, first.dividers, page_bytes, keys=keys), page_bytes, keys, values
     )
 
 
-def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Ranks:
-    """(rows,): bytes of the payload in each row's record; (1,) if all are alike. UsageError for payloads of different
-    lengths that the model was not given."""
+def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Integers:
+    """Bytes of the payload in each row's record: (rows,), or (1,) if all are alike. UsageError for unknown lengths."""
     if not model.table.payload:
         return np.zeros(1, np.int64)
     if model.table.lengths is None:
@@ -308,7 +289,7 @@ def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Ranks:
 
 
 def _trees(
-    table: Table, page_bytes: int, ranks: Ranks, order: Ranks, sizes: Sizes, payload: Ranks
+    table: Table, page_bytes: int, ranks: Integers, order: Integers, sizes: Sizes, payload: Integers
 ) -> tuple[Tree | None, Tree]:
     """(the b-tree of a table by rowid or date, if the key has an index beside it, else None; the b-tree of the key),
     both without pages. `order`: ranks of rows by date, in order of arrival; empty if they arrive by date. `sizes`: as
@@ -347,9 +328,8 @@ class _RowCells(NamedTuple):
     """Overflow pages."""
 
 
-def _cells(table: Table, page_bytes: int, sizes: Sizes, payload: Ranks) -> _RowCells:
-    """The cells of the table's rows. Rowids are counted only where the rowid is the key. `sizes`, `payload`: as of
-    `_trees`."""
+def _cells(table: Table, page_bytes: int, sizes: Sizes, payload: Integers) -> _RowCells:
+    """The cells of the table's rows, with the rowid if that is the key. `sizes`, `payload`: as of `_trees`."""
     if cells.is_rowid(table):
         record, pages = cells.stored(cells.ROWID_RECORD + payload, page_bytes, table=True)
         return _RowCells(leaf=record + sizes, dividers=cells.CHILD_BYTES + sizes, overflow=pages)

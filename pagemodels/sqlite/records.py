@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.table import KeyRole, Table
-
-Integers = NDArray[np.int64]
-Sizes = NDArray[np.uint16]
+from keybench.pagemodels.ranking import Integers, Sizes
 
 PAGE_SIZE = 4096
 """Bytes of a page, by default."""
@@ -34,12 +32,9 @@ _LEAF_HEADER = 8
 _CELL_POINTER = 2
 CHILD_BYTES = 4
 """Bytes of a child's page number, in a divider."""
-_OVERFLOW_NUMBER = 4
-"""Bytes of the number of the first overflow page, in a cell."""
-_ROWID_BYTES = 3
-"""A rowid by order of arrival: 3 bytes as a value up to 8,388,607, as a varint up to 2,097,151."""
-_WIDEST = 36
-"""Bytes of a key where an estimate is asked for before its layout is known."""
+_OVERFLOW_NUMBER = 4  # bytes of the number of the first overflow page, in a cell
+_ROWID_BYTES = 3  # a rowid by order of arrival: 3 bytes as a value up to 8,388,607, as a varint up to 2,097,151
+_WIDEST = 36  # bytes of a key where an estimate is asked for before its layout is known
 _LARGE_VARINT_BYTES = 9
 
 
@@ -100,8 +95,7 @@ class StoredCells(NamedTuple):
     """Records as they are stored: (n,) each, or (1,) if all are alike."""
 
     sizes: Sizes
-    """Bytes in the page: the record's length, what of the record is stored there, and the number of the first overflow
-    page if there is one."""
+    """Bytes in the page: the record's length, what is stored there, the number of the first overflow page if any."""
     overflow: Sizes
     """Overflow pages of each record."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,19 +11,14 @@ from keybench.compiled import allocating, kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import chosen, earlier_equals
+from keybench.pagemodels.ranking import Integers, Sizes, chosen, earlier_equals
 from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, Marks, add, at_least, holds
 from keybench.pagemodels.sqlite.file_pages import Ints
 from keybench.pagemodels.sqlite.load import erase, erase_beside, load_all, resize
-from keybench.pagemodels.sqlite.records import require_fill
 from keybench.pagemodels.sqlite.tree import Tree
-
-Integers = NDArray[np.int64]
-Ranks = NDArray[np.int64]
-Sizes = NDArray[np.uint16]
 
 
 def fill_tree(tree: Tree, file: Ints, present: Integers, pages: ServerPages, borders: Integers | None) -> None:
@@ -40,7 +36,8 @@ def fill_tree(tree: Tree, file: Ints, present: Integers, pages: ServerPages, bor
     slots = uppers >> facts[trees.SHIFT]
     if (np.diff(slots) <= 0).any():
         raise UsageError("leaves of this b-tree have fewer rows than SQLite leaves there: VACUUM it first.")
-    bytes_before = np.append(0, np.cumsum(_leaf_bytes(tree, present)))
+    leaf_bytes = np.maximum(_sizes_of(tree, present), trees.SMALLEST_CELL) + trees.POINTER  # `trees.cell_bytes`
+    bytes_before = np.append(0, np.cumsum(leaf_bytes))
     starts = np.append(0, ends[:-1])
     tree.leaves[slots, trees.USED] = bytes_before[starts + level.entries] - bytes_before[starts]
     tree.leaves[slots, trees.CELLS] = level.entries
@@ -82,11 +79,6 @@ def _sizes_of(tree: Tree, keys: Integers) -> Integers:
     """(keys,): bytes of each key's cell in a leaf, without its pointer, before a minimum applies."""
     of_all = len(tree.sizes) == 1
     return (np.full(len(keys), tree.sizes[0]) if of_all else tree.sizes[keys]).astype(np.int64)
-
-
-def _leaf_bytes(tree: Tree, keys: Integers) -> Integers:
-    """(keys,): bytes of each key's cell in a leaf, with its pointer (`trees.cell_bytes` of many keys)."""
-    return np.maximum(_sizes_of(tree, keys), trees.SMALLEST_CELL) + trees.POINTER
 
 
 def _divider_bytes(tree: Tree, keys: Integers) -> Integers:
@@ -147,8 +139,8 @@ def stats_of(tree: Tree, points: Sequence[Checkpoint], rows: int, *, among_other
     )
 
 
-_SPLITS = [trees.APPENDS, trees.EDGES, trees.INTERIORS]
-"""Fields of `Tree.facts` that stay when a b-tree is built again."""
+NO_RANKS = np.empty(0, np.int64)
+_SPLITS = [trees.APPENDS, trees.EDGES, trees.INTERIORS]  # fields of `Tree.facts` that stay when a b-tree is built again
 
 
 @dataclass(frozen=True)
@@ -161,9 +153,8 @@ class Values:
     """Whether rows have a status, 0 at first, with an index of its own in the file."""
     largest: int
     """Bytes that `cells` gives at most."""
-    cells: Callable[[Ranks, Integers, Integers], Sizes]
-    """(n,): bytes of the cells of these ranks, with so many characters and this status, in the b-tree that has the
-    rows, without a rowid beside a key."""
+    cells: Callable[[Integers, Integers, Integers], Sizes]
+    """(n,): bytes, without a rowid beside a key, of the cells of rows of these ranks, characters and statuses."""
 
 
 class State:
@@ -177,7 +168,7 @@ class State:
         self._tree, self._file = self._empty_trees()
         self._first = self._tree.sizes.copy()  # of cells before any update
 
-    def build(self, ranks: Ranks, fill: int) -> None:
+    def build(self, ranks: Integers, fill: int) -> None:
         """Replaces the b-tree by the one that VACUUM makes of these keys, in any order. UsageError for wrong `fill`."""
         self._replace(np.flatnonzero(chosen(ranks, self._keys)), fill)
 
@@ -185,13 +176,13 @@ class State:
         """Replaces the b-tree by the one that VACUUM makes of it. UsageError for a `fill` but 100 %."""
         self._replace(np.flatnonzero(self._present()), fill)
 
-    def insert(self, ranks: Ranks) -> None:
+    def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
         if bool((chosen(ranks, self._keys) & self._present()).any()):
             raise UsageError("some of the keys are there already: leave them out.")
         self._load(ranks)
 
-    def delete(self, ranks: Ranks) -> None:
+    def delete(self, ranks: Integers) -> None:
         """Deletes keys, in order; pages are balanced and given back at once. UsageError for a key that is not there."""
         if bool((chosen(ranks, self._keys) & ~self._present()).any()):
             raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
@@ -199,7 +190,7 @@ class State:
         self._characters[ranks], self._statuses[ranks] = self._values.payload, 0
         self._tree.facts[trees.LARGEST] = np.flatnonzero(self._present()).max(initial=-1)
 
-    def update(self, ranks: Ranks, rows_per_tx: int, characters: Integers | None = None) -> None:  # noqa: ARG002
+    def update(self, ranks: Integers, rows_per_tx: int, characters: Integers | None = None) -> None:  # noqa: ARG002
         """Updates rows, in order (`contract.KnowsUpdates`). UsageError for a key that is not there."""
         if not self._present()[ranks].all():
             raise UsageError(f"{len(ranks):,} keys cannot be updated: not all of them are there.")
@@ -214,7 +205,7 @@ class State:
             raise UsageError("rows get payloads of a length that the table was not made for.")  # nor is the memory
         self._resize(ranks, sizes)
 
-    def read(self, ranks: Ranks, *, by_key: bool) -> None:
+    def read(self, ranks: Integers, *, by_key: bool) -> None:
         """Nothing: readers change no page."""
 
     def clean(self) -> None:
@@ -238,15 +229,15 @@ class State:
         trees.make_root(tree, file)
         return tree, file
 
-    def _replace(self, ranks: Ranks, fill: int) -> None:
+    def _replace(self, ranks: Integers, fill: int) -> None:
         """Replaces the b-tree by the one that VACUUM makes of these keys, ascending. UsageError for a wrong `fill`."""
-        require_fill(fill)
+        cells.require_fill(fill)
         splits = self._tree.facts[_SPLITS].copy()
         self._tree, self._file = self._empty_trees()
         self._fill(ranks)
         self._tree.facts[_SPLITS] = splits
 
-    def _fill(self, ranks: Ranks) -> None:
+    def _fill(self, ranks: Integers) -> None:
         """Builds the b-tree of sorted ranks into its empty root: rowid tables by insertions, others as BULK says."""
         facts = self._tree.facts
         facts[trees.BULK] = not facts[trees.ROWS_IN_LEAVES]
@@ -254,17 +245,17 @@ class State:
         facts[trees.BULK] = 0
         self._tree.plans[:] = 0  # they were made under BULK and do not hold without it
 
-    def _load(self, ranks: Ranks) -> None:
+    def _load(self, ranks: Integers) -> None:
         """Inserts keys that are known to be absent."""
         load_all(self._tree, None, self._file, ranks, ranks, 0, len(ranks), self._grow)
 
-    def _erase(self, ranks: Ranks) -> None:
+    def _erase(self, ranks: Integers) -> None:
         """Deletes keys that are known to be present."""
         self._for_all(lambda begin, end: erase(self._tree, self._file, ranks, begin, end), len(ranks))
         if len(self._first) > 1:  # keys that come again have their first size
             self._tree.sizes[ranks] = self._first[ranks]
 
-    def _resize(self, ranks: Ranks, sizes: Sizes) -> None:
+    def _resize(self, ranks: Integers, sizes: Sizes) -> None:
         """Gives the cells of rows these sizes."""
         if len(self._first) > 1:  # else no update changes a size
             self._for_all(lambda *part: resize(self._tree, self._file, ranks, sizes, *part), len(ranks))
@@ -284,7 +275,7 @@ class State:
 class TreeState(State):
     """The b-tree of a table whose key is its primary key."""
 
-    def begin(self, ranks: Ranks, pages: ServerPages, borders: Ranks | None = None) -> None:
+    def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
         """Replaces the b-tree by one of these keys, in any order, with these pages of a server. `borders`: as of
         `fill_tree`. UsageError if keys and pages do not fit together."""
         tree, file = self._empty(), file_pages.new_file(self._page_bytes)
@@ -293,9 +284,7 @@ class TreeState(State):
         self._tree, self._file = tree, file
 
 
-_ROWIDS = 2
-"""Rowids for each key that ever comes: a key that comes again gets another one."""
-_NO_RANKS = np.empty(0, np.int64)
+_ROWIDS = 2  # rowids for each key that ever comes: a key that comes again gets another one
 
 
 class IndexedState(State):
@@ -303,8 +292,7 @@ class IndexedState(State):
     sizes of its cells depend on when the row came."""
 
     def __init__(self, rows: Sizes, entries: Sizes, page_bytes: int, keys: int, values: Values | None = None) -> None:
-        """`rows`: bytes of each row's cell in the table without its rowid, by the key's rank: (keys,) or (1,).
-        `entries`: those of its record in the index, likewise."""
+        """`rows`, `entries`: bytes, but for rowids, of cells in the table, of records in the index: (keys,) or (1,)."""
         self._rows, self._entries = np.broadcast_to(rows, keys), np.broadcast_to(entries, keys)
         largest = max(int(rows.max()), values.largest if values else 0)
         self._numbers = np.zeros(keys, np.int64)
@@ -318,17 +306,11 @@ class IndexedState(State):
         stored = cells.stored(bounds, page_bytes, table=False).sizes
         entry_sizes = bounded_sizes(keys, int(stored[0]), int(stored[1]))
         dividers = (cells.CHILD_BYTES + varints).astype(np.uint16)
-
-        def empty_table() -> Tree:
-            return trees.new(_NO_RANKS, row_sizes, dividers, page_bytes, keys=max(1, rowids))
-
-        def empty_index() -> Tree:
-            return trees.new(_NO_RANKS, entry_sizes, None, page_bytes, keys=max(1, keys))
-
-        self._empty_table: Callable[[], Tree] = empty_table
+        self._empty_table = partial(trees.new, NO_RANKS, row_sizes, dividers, page_bytes, keys=max(1, rowids))
+        empty_index = partial(trees.new, NO_RANKS, entry_sizes, None, page_bytes, keys=max(1, keys))
         super().__init__(empty_index, page_bytes, keys, values)
 
-    def build(self, ranks: Ranks, fill: int) -> None:
+    def build(self, ranks: Integers, fill: int) -> None:
         """Replaces both b-trees by those that VACUUM makes of these keys, which came in this order. UsageError for a
         `fill` but 100 %, and for ranks that come twice or are out of range."""
         present = chosen(ranks, self._keys)
@@ -344,18 +326,18 @@ class IndexedState(State):
             trees.make_root(each, file)
         return tree, file
 
-    def _fill(self, ranks: Ranks) -> None:
+    def _fill(self, ranks: Integers) -> None:
         """Builds the table in order of rowids, then the index of sorted ranks."""
         rows = np.sort(self._numbers[ranks])
         load_all(self._table, None, self._file, rows, rows, 0, len(rows), self._grow)
         super()._fill(ranks)
 
-    def _load(self, ranks: Ranks) -> None:
+    def _load(self, ranks: Integers) -> None:
         """Inserts keys that are known to be absent into index and table."""
         rows = self._give_rowids(ranks, int(self._table.facts[trees.LARGEST]) + 1)
         load_all(self._tree, self._table, self._file, ranks, rows, 0, len(rows), self._grow)
 
-    def _erase(self, ranks: Ranks) -> None:
+    def _erase(self, ranks: Integers) -> None:
         """Deletes keys that are known to be present from table and index."""
         rows, table = self._numbers[ranks], self._table
         self._for_all(
@@ -368,13 +350,13 @@ class IndexedState(State):
             last -= 1
         table.facts[trees.LARGEST] = last
 
-    def _resize(self, ranks: Ranks, sizes: Sizes) -> None:
+    def _resize(self, ranks: Integers, sizes: Sizes) -> None:
         """Gives the cells of rows in the table these sizes, and the bytes of their rowids: the key's entries stay."""
         rows, table = self._numbers[ranks], self._table
         whole = sizes + cells.varint_bytes(rows + 1)
         self._for_all(lambda begin, end: resize(table, self._file, rows, whole, begin, end), len(rows))
 
-    def _give_rowids(self, ranks: Ranks, first: int) -> Ranks:
+    def _give_rowids(self, ranks: Integers, first: int) -> Integers:
         """Gives keys the next rowids, and computes the sizes of their cells. Returns their ranks in the table, which
         are their rowids less one: `first`, `first` + 1 … UsageError if there is no memory for these."""
         rows = np.arange(first, first + len(ranks))
@@ -393,8 +375,7 @@ class IndexedState(State):
 
 
 def bounded_sizes(n: int, least: int, most: int) -> Sizes:
-    """(n + 2,): sizes of n cells, not known yet, and behind them the largest and the smallest, from which `trees.new`
-    decides how much memory pages get."""
+    """(n + 2,): the largest size for n cells that are not known yet; behind them both bounds, for `trees.new`."""
     sizes = np.full(n + 2, most, np.uint16)
     sizes[n] = least
     return sizes

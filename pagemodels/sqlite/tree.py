@@ -15,18 +15,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.costs import lru
+from keybench.pagemodels.ranking import Integers, Sizes
 from keybench.pagemodels.sqlite import bitmaps
 from keybench.pagemodels.sqlite.bitmaps import BORDERS, Marks, add
 from keybench.pagemodels.sqlite.file_pages import Ints, take
 
 POINTER, SMALLEST_CELL = 2, 4
 """Bytes of a cell's pointer; bytes that a cell of a leaf has at least."""
-_CHILD = 4
-"""Bytes of a child's number in a cell of a branch page."""
+_CHILD = 4  # bytes of a child's number in a cell of a branch page
 _LEAF_HEADER, _BRANCH_HEADER = 8, 12
 
 USED, CELLS, NUMBER, PARENT = range(4)
@@ -57,28 +56,21 @@ CHILD, OLD_END, END, FILLED, TAKEN, BORDER = range(6)
 """Fields of one of the siblings in a balancing (`Tree.pool`). CHILD: the page. OLD_END, END: the cell before which it
 ended, and ends now. FILLED: bytes of its cells. TAKEN: its number in the file. BORDER: its upper bound."""
 
-_MARGIN = 128
-"""Maximum branch pages that one row takes: four for each level, and levels are few."""
+_MARGIN = 128  # maximum branch pages that one row takes: four for each level, and levels are few
 _FILL = 0.85
 """Expected used share of a page, from which `new` computes the first memory. If it is less, memory grows later."""
-_GROWTH = 1.25
-"""Factor by which memory grows."""
-_LARGEST_SIZE = 65_535
-"""Maximum bytes of a cell."""
-_NARROW = 1 << 31
-"""Numbers below this one are 32-bit integers."""
-_MOST_SHIFT = 4
-"""Maximum of SHIFT: at most 16 successive ranks share a slot."""
-_SPARE = 12
-"""Children beyond those that fit a page for which it has room in memory: they make it overflow."""
+_GROWTH = 1.25  # factor by which memory grows
+_LARGEST_SIZE = 65_535  # maximum bytes of a cell
+_NARROW = 1 << 31  # numbers below this one are 32-bit integers
+_MOST_SHIFT = 4  # maximum of SHIFT: at most 16 successive ranks share a slot
+_SPARE = 12  # children beyond those that fit a page for which it has room in memory: they make it overflow
 
 
 NO_OVERFLOW = np.empty(0, np.uint16)
 """`Tree.overflow` where no record has overflow pages."""
 NO_TOUCHES = np.empty((0, lru.COLUMNS), np.int32)
 """`Tree.touches` where nobody asks for them."""
-_FIRST_PAGE = 1
-"""The file's first page: it says how many pages the file has, so that each new page changes it."""
+_FIRST_PAGE = 1  # the file's first page: it says how many pages the file has, so that each new page changes it
 _ROW_TOUCHES = 256
 """More pages than a row touches, without its overflow pages: 20 levels, and 10 for each where cells are spread."""
 
@@ -117,11 +109,11 @@ class Tree(NamedTuple):
 
 
 def new(
-    ranks: NDArray[np.int64],
-    sizes: NDArray[np.uint16],
-    dividers: NDArray[np.uint16] | None,
+    ranks: Integers,
+    sizes: Sizes,
+    dividers: Sizes | None,
     page_bytes: int,
-    overflow: NDArray[np.uint16] = NO_OVERFLOW,
+    overflow: Sizes = NO_OVERFLOW,
     *,
     keys: int = 0,
 ) -> Tree:
@@ -176,7 +168,7 @@ def new(
     )
 
 
-def _fewest_cells(room: int, sizes: NDArray[np.uint16]) -> int:
+def _fewest_cells(room: int, sizes: Sizes) -> int:
     """Minimum cells of a leaf (1 if not known) once it was balanced, or once a row was appended behind it. `room`:
     bytes for cells in a leaf. `sizes`: as of `new`.
 
@@ -189,7 +181,7 @@ def _fewest_cells(room: int, sizes: NDArray[np.uint16]) -> int:
     return max(1, room // largest // 2 if len(sizes) == 1 else room // (2 * largest) - 3)
 
 
-def _fewest_cells_after_deletions(room: int, sizes: NDArray[np.uint16], page_bytes: int) -> int:
+def _fewest_cells_after_deletions(room: int, sizes: Sizes, page_bytes: int) -> int:
     """Minimum cells of a leaf of an index b-tree that keys are also deleted from: such a page is balanced only when two
     thirds of it are free. (In a rowid table a leaf between others can have a single row: dividers stay when their rows
     go, so that a row with a lower rowid than the divider can be appended.)"""
@@ -198,7 +190,7 @@ def _fewest_cells_after_deletions(room: int, sizes: NDArray[np.uint16], page_byt
     return max(1, min(left, _fewest_cells(room, sizes)))
 
 
-def _by_rank(sizes: NDArray[np.uint16], ranks: NDArray[np.int64]) -> NDArray[np.uint16]:
+def _by_rank(sizes: Sizes, ranks: Integers) -> Sizes:
     """The sizes, which are in order of arrival, by rank. One for all stays as it is."""
     if len(sizes) == 1 or not len(ranks):
         return sizes

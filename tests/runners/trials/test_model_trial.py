@@ -109,7 +109,7 @@ def test_what_the_model_refuses_is_said_and_the_measured_values_stand() -> None:
 
 def test_kinds_of_splits_are_derived_only_from_a_model_of_the_same_index() -> None:
     table = _table("postgresql")
-    stats = PageStats(9, 3, 1, 2, 0, 0, 75.0, 50.0, 50.0, 0.0, np.arange(3), np.full(3, 3))
+    stats = PageStats(9, 3, 2, 0, 0, 75.0, 1, 50.0, 50.0, 0.0, np.arange(3), np.full(3, 3))
     absent = Reading.absent(KINDS, "It counts none.")
     same = [
         Reading(Metric.LEAF_PAGES, 3.0, "measured"),
