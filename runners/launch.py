@@ -9,6 +9,7 @@ from typing import Final, get_args
 from rich.console import Console
 
 import keybench
+from keybench import cli
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.settings import Profile
 from keybench.databases.registry import engine, engines
@@ -194,7 +195,7 @@ def command_line(arguments: Sequence[str], command: str = "run") -> str:
 
 def results_option(results: str) -> str:
     """The option that names this results database to another command; empty for the usual one."""
-    return "" if results == config.RESULTS else f" --results {without_password(results)}"
+    return "" if results == cli.RESULTS else f" --results {without_password(results)}"
 
 
 def _databases(options: RunOptions, scenario: Scenario) -> tuple[str, ...]:
