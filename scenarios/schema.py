@@ -11,22 +11,11 @@ from pydantic import AwareDatetime, Field, field_validator, model_validator
 from keybench.errors import UsageError
 from keybench.model.load_path import LoadPath, load_path
 from keybench.model.names import MOST_BLOCKS, MOST_ROWS
-from keybench.scenarios import index_phases
-from keybench.scenarios.parts import (
-    CONTENDED,
-    AfterPart,
-    BeforePart,
-    FilePart,
-    GenerationPart,
-    LoadPart,
-    ServerPart,
-    TablePart,
-    lists_to_tuples,
-)
+from keybench.scenarios import index_phases, parts
 from keybench.scenarios.writers import DealPart, Phase, WriterPart, load_phases, rows_sent, timeline_problem
 
 
-class Scenario(FilePart):
+class Scenario(parts.FilePart):
     """The work of a trial. Either `rows` or `index_over_cache` determines the number of rows.
 
     Its kind (`scenario_of`) decides which of the tables below it may have.
@@ -46,23 +35,23 @@ class Scenario(FilePart):
     columns: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     """Columns in which they are measured if the user names none (`native`: the engine's own type), for all databases or
     by database; if there are none for a database, the default column of each layout."""
-    table: TablePart = TablePart()
-    load: LoadPart = LoadPart()
-    server: ServerPart = ServerPart()
+    table: parts.TablePart = parts.TablePart()
+    load: parts.LoadPart = parts.LoadPart()
+    server: parts.ServerPart = parts.ServerPart()
     writer: tuple[WriterPart, ...] = (WriterPart(id="writer"),)
     deal: DealPart = DealPart()
-    before: BeforePart | None = None
-    after: AfterPart = AfterPart()
+    before: parts.BeforePart | None = None
+    after: parts.AfterPart = parts.AfterPart()
     phase: tuple[index_phases.PhasePart, ...] = ()
     """The phases of the index's life, if it has a past; if empty, all rows are inserted into an empty table."""
-    generation: GenerationPart | None = None
+    generation: parts.GenerationPart | None = None
 
     @field_validator("columns", mode="before")
     @classmethod
     def _tuples_of_names(cls, value: Any) -> Any:
         by_database = value if isinstance(value, dict) else {"": value}  # "": for all databases
         lists = {
-            name: (texts,) if name and isinstance(texts, str) else lists_to_tuples(texts)
+            name: (texts,) if name and isinstance(texts, str) else parts.lists_to_tuples(texts)
             for name, texts in by_database.items()
         }
         for name, texts in lists.items():
@@ -261,7 +250,7 @@ def scenario_of(content: Mapping[str, Any], *, strict: bool = True) -> Scenario:
         kind = KeysScenario
     elif content.get("phase"):
         kind = PhasesScenario
-    elif isinstance(load, Mapping) and any(load.get(name) for name in CONTENDED):
+    elif isinstance(load, Mapping) and any(load.get(name) for name in parts.CONTENDED):
         kind = ContentionScenario
     if not strict:
         content = {name: content[name] for name in kind.model_fields if name in content and name not in kind.lacks}
