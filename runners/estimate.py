@@ -92,8 +92,7 @@ def memory_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
 
 
 def check_memory(request: Request, trials: Sequence[TrialPlan]) -> tuple[int, int]:
-    """(bytes of memory that the trial with the greatest need takes, bytes available). EnvironmentMissing if it needs
-    more than are available."""
+    """(bytes of memory that the trial with the greatest need takes, bytes available). EnvironmentMissing if too few."""
     available = machine.available_memory()
     needs = [memory_bytes(request, trial, trial.rows) for trial in trials]
     need = max(needs)

@@ -166,8 +166,7 @@ class Scenario(parts.FilePart):
         return self.model_copy(update={"server": server})
 
     def phases(self, rows: int) -> tuple[Phase, ...]:
-        """The phases in time of a load of `rows` rows. If the scenario has a number of rows, they are its own phases:
-        other rows change the rates, not the times."""
+        """The phases in time of a load of `rows` rows. Other rows than the scenario's own change the rates alone."""
         return load_phases(self.writer, self.rows or rows)
 
 

@@ -287,8 +287,7 @@ def _answer(row: ClaimRow) -> list[str]:
 
 
 def _wrapped(text: str, first: int, following: int | None = None) -> list[str]:
-    """Lines of at most `_WIDTH` characters. `first` and `following` are the indents of the first and later lines. Names
-    with hyphens are not broken."""
+    """Lines of at most `_WIDTH` characters, the first and the `following` ones indented; no word is broken."""
     indents = " " * first, " " * (first if following is None else following)
     wrapper = TextWrapper(_WIDTH, initial_indent=indents[0], subsequent_indent=indents[1])
     wrapper.break_on_hyphens = wrapper.break_long_words = False

@@ -42,8 +42,7 @@ def can_answer(group: Group, question: ClaimQuestion) -> bool:
 
 
 def arm_of(group: Group, side: ClaimSide) -> Arm | None:
-    """The arm that a side of a comparison names; None if the group has none. A side without a column means the layout's
-    default column, where the run recorded it."""
+    """The arm that a side of a comparison names, without a column in the recorded default one; None without any."""
     arms = {arm.column: arm for arm in group.arms if arm.layout == side.layout}
     if side.column:
         return arms.get(side.column)
@@ -157,8 +156,7 @@ def _absent(arms: list[Arm], question: ClaimQuestion, *values: ByBlock) -> str:
 
 
 def _summary(question: ClaimQuestion, treated: ByBlock, control: ByBlock, origin: str) -> ClaimAnswer | None:
-    """The answer from `treated` and `control`, compared in each block that has both; None if there is none. The
-    interval of an exact figure is its range."""
+    """`treated` over `control` (or less it) in each block with both; None without one. An exact figure has a range."""
     blocks = sorted(block for block in treated if block in control)
     if question.compare == "difference":
         each = [treated[block] - control[block] for block in blocks]

@@ -154,8 +154,7 @@ class Canvas:
         )
 
     def path(self, points: NDArray[np.float64], codes: Sequence[int] = (), *, digits: int = 1, **style: Any) -> None:
-        """A path through (n, 2) pixels, rounded to `digits`; `codes` are matplotlib's, by default one line: 1 moves to
-        the first point, 2 draws to each other."""
+        """A path through (n, 2) pixels, rounded to `digits`; `codes`: matplotlib's (1 moves, 2 draws), else a line."""
         places = [f"{x:g} {y:g}" for x, y in np.round(points, digits).tolist()]
         steps, before = [], 0
         for code, place in zip(codes or [1] + [2] * (len(places) - 1), places, strict=True):

@@ -193,8 +193,7 @@ class Panels:
         *,
         legend: float = 0.0,
     ) -> None:
-        """`labels` are those of x and y; `legend` is the height of the caller's legend, above the label of y. All sizes
-        are in pixels."""
+        """`labels`: of x and y. `legend`: pixels that the caller's legend takes, above the label of y."""
         # how many columns fit, and how wide a panel is
         titles = [(label_lines(row.name), label_lines(row.detail)) for row in rows]
         longest_title = max(text_width(line, SMALL) for name, detail in titles for line in (*name, *detail))

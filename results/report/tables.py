@@ -74,8 +74,7 @@ def _column(group: Group, metric: Metric, notes: list[str]) -> TableColumn:
 
 
 def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes: list[str]) -> TableCell:
-    """The median with `places` decimals, more if it would be rounded to 0. Without a median, a dash and the number of a
-    footnote, added to `notes`, that says why."""
+    """The median with `places` decimals, more if it would be 0; else a dash and a footnote, added to `notes`."""
     if summary is None:
         why = why_absent(arm, metric)
         if why not in notes:  # each text stands once; the footnotes are numbered from 1

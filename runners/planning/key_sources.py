@@ -49,8 +49,7 @@ class KeyServer:
     """(n,): ticks at which these rows arrive."""
 
     def stream(self, chosen: Layout, seed: tuple[int | str, ...], rows: NDArray[np.int64]) -> Stream:
-        """The keys of the rows with these planned numbers (ascending): a part of what the server makes. `seed`
-        determines what its machines draw at random."""
+        """The keys of the rows with these planned numbers (ascending), of all that the server makes from that seed."""
         # the rows between two starts: `first` to `end` of the server's rows
         edges = [0, *np.searchsorted(self.arrivals, self.starts[1:]).tolist(), len(self.arrivals)]
         streams = [
@@ -230,8 +229,7 @@ def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
 def sources_of_load(
     scenario: Scenario, name: str, rows: int, seed: tuple[int, ...], all_shares: Sequence[Share]
 ) -> tuple[KeySource, ...]:
-    """The source of each writer's keys, for a load of `rows` rows with keys of the layout `name`. `all_shares`: the
-    rows of each writer."""
+    """The source of each writer's keys, for a load of `rows` rows of the layout `name`; a share for each writer."""
     start = ticks_of(scenario.start)
     switch = _switch(scenario, name, rows, all_shares)
     plans = [
@@ -332,8 +330,7 @@ Ticks = NDArray[np.int64]
 
 
 def clock_readings(clock: ClockPart, ticks: Ticks, start: int) -> Ticks:
-    """The ticks since year 1 that a clock shows at the true times `ticks`, which count from the tick `start`. Its drift
-    and its steps count from `start`, too."""
+    """The ticks since year 1 that a clock shows at the true times `ticks`; all times count from the tick `start`."""
     shown = ticks + (start + round(clock.offset * TICKS_PER_SECOND))
     if clock.drift:
         shown += np.rint(ticks * (clock.drift * 1e-6)).astype(np.int64)

@@ -35,8 +35,7 @@ class Share:
 
 
 def shares(scenario: Scenario, rows: int, seed: tuple[int, ...]) -> tuple[Share, ...]:
-    """The writers' shares of a load of `rows` rows. If `rows` differs from the scenario's number, rates are scaled.
-    `seed` determines what is drawn at random."""
+    """The writers' shares of a load of `rows` rows, to which rates are scaled. `seed`: of what is drawn at random."""
     scale = rows / scenario.rows if scenario.rows else 1.0
     phases = scenario.phases(rows)
     if scenario.deal.mode == "own-rates":
@@ -111,8 +110,7 @@ def _counts(ticks: Ticks, starts: Sequence[int]) -> tuple[int, ...]:
 
 
 def _numbers(arrivals: Sequence[Ticks]) -> list[NDArray[np.int64]]:
-    """Row numbers from 1 in order of arrival, for each writer. Rows of the same tick are in the order of
-    writers."""
+    """Row numbers from 1 in order of arrival, for each writer; within a tick, in the order of writers."""
     together = np.concatenate(arrivals)
     numbers = np.empty(len(together), np.int64)
     # A stable sort is fast here: it merges runs that are already sorted.

@@ -29,8 +29,7 @@ def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str
 
 
 def reasons_of_auto(databases: tuple[str, ...], asked: tuple[str, ...]) -> list[str]:
-    """A sentence for each database that has several kinds of server and gets the first that starts: which, why, and
-    what else there is. `resolve` has found one."""
+    """For each database with several kinds of server, of which `resolve` took the first that starts: which, why."""
     sentences = []
     for on in (engine(name) for name, server in _wanted(databases, asked).items() if server == AUTO):
         missing = {kind: on.missing(kind) for kind in on.servers}
@@ -64,8 +63,7 @@ def _wanted(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str
 
 
 def _all_startable(wanted: Mapping[str, str]) -> dict[str, str]:
-    """The server of each database, checked, with a kind in place of `auto`. If some cannot be had, the error has the
-    reason of each, once."""
+    """The server of each database, checked, with a kind for `auto`. The error has the reason of each, once."""
     startable = dict[str, str]()
     refused = dict[str, KeybenchError]()
     for name, server in wanted.items():
@@ -144,8 +142,7 @@ def check_restarts(scenario: Scenario, servers: Mapping[str, str]) -> None:
 
 
 def check_load_path(scenario: Scenario, databases: Sequence[str]) -> None:
-    """UsageError if one of the databases does not support the load path or its transactions; the message names those
-    that do."""
+    """UsageError, which names databases that do, if one does not support the load path or its transactions."""
     _check_transactions(scenario, databases)
     needed = scenario.load_path.transport
     for name in databases:
@@ -156,8 +153,7 @@ def check_load_path(scenario: Scenario, databases: Sequence[str]) -> None:
 
 
 def check_path_on_servers(scenario: Scenario, servers: Mapping[str, str]) -> None:
-    """UsageError if a server (kind or URL, by database) cannot use the load path: a page model, or a driver without
-    it."""
+    """UsageError if a server (kind or URL, by database) cannot use the load path: a page model, or a driver."""
     path = scenario.load_path
     for name, server in servers.items():
         modelled = server in COMPUTED

@@ -95,8 +95,7 @@ def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str
 
 
 def ram_and_checkpoint(ram: str, checkpoint: str, servers: Mapping[str, str]) -> tuple[int, int]:
-    """(bytes of --ram, bytes of --checkpoint); 0 for an option that was not given. UsageError for text that is no size,
-    and for databases on real servers."""
+    """(bytes of --ram, bytes of --checkpoint), 0 if not given. UsageError for no size, and for real servers."""
     option = "--ram" if ram else "--checkpoint"
     for name, server in servers.items() if ram or checkpoint else ():
         if server != MODEL_SERVER:

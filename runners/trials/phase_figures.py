@@ -34,8 +34,7 @@ class Step:
     """From 1."""
     what: What
     rows: NDArray[np.int64]
-    """The rows that are inserted, in order of arrival, or deleted, updated or read, in that order: places in planned
-    order, from 0."""
+    """The rows that are inserted, deleted, updated or read, in that order: places in planned order, from 0."""
     fill: int = 0
     """In %, of a build or rebuild."""
     update: UpdatePart | None = None
@@ -286,8 +285,7 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], subject_of: Callab
 def _reads_after_restart(
     on: Engine, request: Request, one: TrialTable, steps: Sequence[Step], subject_of: Callable[[Step], Subject]
 ) -> list[Reading]:
-    """Pages that the model expects to be read in each of two insertions between which a server starts again; nothing
-    for other phases."""
+    """Pages that the model expects two insertions to read, between which a server starts again; else nothing."""
     if [step.what for step in steps] != ["insert", "restart", "insert"]:
         return []
     cost = cost_with_restart(on, request, one, len(steps[0].rows))

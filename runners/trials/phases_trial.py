@@ -125,8 +125,7 @@ class PhasesTrial(ServerTrial):
         self.admin = target.engine.admin(target.address)
 
     def _rebuild(self, step: Step) -> float:
-        """Rebuilds the key's index; the seconds that it took. A build does so after its rows are inserted: the index is
-        the same as one that is built only then."""
+        """Rebuilds the key's index; the seconds that it took. A build ends so: the index is as if built only then."""
         begin = time.monotonic()
         self.admin.rebuild(self.table.table, step.fill)
         return time.monotonic() - begin

@@ -80,8 +80,7 @@ _REHEARSED = 2_000
 
 
 def rehearse(request: Request, trials: Iterable[TrialPlan]) -> None:
-    """Predicts small loads like these trials', which compiles what the predictions need. What a model refuses, the
-    trial itself reports."""
+    """Predicts small loads like these trials', to compile what predictions need. Trials report what a model refuses."""
     for trial in trials:
         few = replace(trial, rows=min(trial.rows, _REHEARSED))
         arrived = Arrived.as_planned(trial_table(request, few))
@@ -91,8 +90,7 @@ def rehearse(request: Request, trials: Iterable[TrialPlan]) -> None:
 
 
 def page_stats(model: PageModel | SizedByValue, arrived: Arrived) -> PageStats:
-    """The pages of the index that the model makes of the table's rows, in their order of arrival. UsageError if
-    the model refuses the rows."""
+    """The pages that the model makes of the table's rows, in their order of arrival. UsageError if it refuses them."""
     column, created = arrived.table.table.column, arrived.created()
     lengths, parents = arrived.lengths(), arrived.parents()
     return predict(model, column, arrived.keys(), created=created, parents=parents, lengths=lengths)

@@ -79,8 +79,7 @@ class ServerTrial(TrialRunner):
         return TrialTable(self.plan.table(self.request.scenario), self.sources)
 
     def measure(self) -> Measurements:
-        """Creates the table and fills it, verifies, reads and predicts. Counters are read before and after the load,
-        never during it."""
+        """Creates the table, fills, verifies, reads and predicts. Counters are read before and after the load alone."""
         with self.connected() as target:
             # an empty table, and counters before the load
             work, admin, table = self.request.scenario.load, self.admin, self.table.table

@@ -1,5 +1,4 @@
-"""Readers that run after a load: they look keys up, read ranges by time, and delete, update and pop rows as an
-application does."""
+"""Readers after a load: they look keys up, read ranges by time, and delete, update and pop rows as applications do."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -74,8 +73,7 @@ def look_up_deleted(task: ReaderTask) -> float:
 
 
 def scan(task: ReaderTask) -> float:
-    """Reads the first rows in the order of the key; the seconds that it took. VerificationError if it did not find as
-    many."""
+    """Reads the first rows in the order of the key; the seconds that it took. VerificationError if it found others."""
     return _timed(replace(task, rows_per_tx=len(task.rows)), lambda session, keys, _: session.first(len(keys)), "found")
 
 
@@ -127,8 +125,7 @@ def _reads(session: Session, task: ReaderTask, keys: Keys) -> list[Reading]:
 
 
 def _points(session: Session, keys: Keys, chosen: NDArray[np.int64]) -> float:
-    """Median time, in microseconds, of looking up the keys at these indexes of `keys`, one after the other.
-    VerificationError if one is not found."""
+    """Median time, in microseconds, of looking up the keys at these indexes. VerificationError if one is not found."""
     prepared = session.prepare_keys(keys[chosen])
     times = np.empty(len(prepared))
     for i, key in enumerate(prepared):

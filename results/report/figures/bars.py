@@ -61,8 +61,7 @@ _LOOKS: Final[dict[Metric, tuple[str, Hatch]]] = {
 
 @figure.group_figure("splits", 50, "Page splits by kind", "leaf pages added per 1,000 rows; only appends are harmless")
 def _splits(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | str:
-    """Appends, edge splits and interior splits per 1,000 rows; two kinds together where the server does not tell them
-    apart."""
+    """Appends, edge and interior splits per 1,000 rows; two kinds together where a server does not tell them apart."""
     kinds = {
         metric: [figure.per_row(group, arm, metric, 1000) for arm in group.arms]
         for metric in (*_SPLITS, _TOGETHER)
