@@ -186,14 +186,9 @@ class Metric(Declared):
 # An insert lags if a key above it is present. Only the inserts that lag count for the distance: a writer that appends
 # for an hour and then lags for an hour would otherwise have a median of zero.
 LAG_METRICS: Final = (
-    Metric.LAGGING_INSERTS,
-    Metric.LAG_ROWS_P50,
-    Metric.LAG_ROWS_P95,
-    Metric.LAG_SECONDS_P50,
-    Metric.LAG_SECONDS_P95,
-    Metric.LAG_LEAVES_P50,
-    Metric.LAG_LEAVES_P95,
-)
+    Metric.LAGGING_INSERTS, Metric.LAG_ROWS_P50, Metric.LAG_ROWS_P95, Metric.LAG_SECONDS_P50, Metric.LAG_SECONDS_P95,
+    Metric.LAG_LEAVES_P50, Metric.LAG_LEAVES_P95,
+)  # fmt: skip
 
 
 def of_theme(theme: Theme) -> tuple[Metric, ...]:

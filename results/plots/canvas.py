@@ -19,35 +19,15 @@ from numpy.typing import NDArray
 
 # Name of the CSS variable, and its fallback on white.
 _FALLBACKS: Final = {
-    "ink": "#1f2328",
-    "soft": "#656d76",
-    "rule": "#dfe3e8",
-    "paper": "#ffffff",
-    "k1": "#b9c2cc",
-    "k2": "#e3a008",
-    "k3": "#b3261e",
-    "k4": "#5b7c99",
+    "ink": "#1f2328", "soft": "#656d76", "rule": "#dfe3e8", "paper": "#ffffff",
+    "k1": "#b9c2cc", "k2": "#e3a008", "k3": "#b3261e", "k4": "#5b7c99",
     # Okabe and Ito's colours without yellow, then four of Tol's: they differ for every common colour blindness.
-    "c0": "#0072b2",
-    "c1": "#d55e00",
-    "c2": "#009e73",
-    "c3": "#cc79a7",
-    "c4": "#e69f00",
-    "c5": "#56b4e9",
-    "c6": "#332288",
-    "c7": "#882255",
-    "c8": "#999933",
-    "c9": "#44aa99",
+    "c0": "#0072b2", "c1": "#d55e00", "c2": "#009e73", "c3": "#cc79a7", "c4": "#e69f00",
+    "c5": "#56b4e9", "c6": "#332288", "c7": "#882255", "c8": "#999933", "c9": "#44aa99",
     # A ramp from dark to light (after viridis), so that the colours differ in black-and-white print too.
-    "w0": "#440154",
-    "w1": "#46327e",
-    "w2": "#365c8d",
-    "w3": "#277f8e",
-    "w4": "#1fa187",
-    "w5": "#4ac16d",
-    "w6": "#97c93c",
-    "w7": "#d8bd12",
-}
+    "w0": "#440154", "w1": "#46327e", "w2": "#365c8d", "w3": "#277f8e",
+    "w4": "#1fa187", "w5": "#4ac16d", "w6": "#97c93c", "w7": "#d8bd12",
+}  # fmt: skip
 
 
 def _css(name: str) -> str:

@@ -166,12 +166,8 @@ class Reach:
 NO_POSITION: Final = "Rows are deleted on the way: no insert has a position in the finished index."
 SPLITS: Final = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 _PAGES: Final = (
-    Metric.LEAF_PAGES,
-    Metric.BRANCH_PAGES,
-    Metric.LEAF_DENSITY,
-    Metric.LEAF_FRAGMENTATION,
-    Metric.LEAF_NONADJACENT,
-)
+    Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION, Metric.LEAF_NONADJACENT,
+)  # fmt: skip
 _COSTS: Final = (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGES, Metric.PAGES_READ, Metric.PAGES_WRITTEN)
 _SUMS: Final = (Theme.SPLITS, Theme.STORAGE)
 """Themes whose metrics are added up over the phases."""
