@@ -191,10 +191,6 @@ class Canvas:
         look = {"facecolor": PAPER, "edgecolor": style.colour} if hollow else {"facecolor": style.colour}
         self.path(points * size + (x, y), codes, digits=2, linewidth=1.4, **look)
 
-    def swatch(self, x: float, y: float, colour: str, hatch: Hatch = "") -> None:
-        """A small filled square; the point is the middle of its left side."""
-        self.bars(np.array([[x, y - 5, x + 10, y + 5]]), facecolor=colour, hatch=hatch)
-
     def line(self, x: float, y: float, length: float, **style: Any) -> None:
         """A horizontal line that begins at the point."""
         self.path(np.array([[x, y], [x + length, y]]), **style)

@@ -82,7 +82,7 @@ def _draw_panel(
     canvas = table.canvas
     box = table.box(left, width, _scale(panel, width), panel.label)
     if panel.reference is not None:
-        box.upright(panel.reference, SOFT)
+        box.upright(panel.reference)
     for row, dot, y in zip(rows, panel.dots, table.centres, strict=True):
         if dot.value is None:
             canvas.text(right, y, dot.text, ha="right", color=SOFT, fontsize=SMALL, font_style="italic")

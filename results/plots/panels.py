@@ -51,25 +51,26 @@ class Scale:
         return Scale(low, high, tuple((float(v), write(float(v))) for v in values if low <= v <= high))
 
     @staticmethod
-    def logarithmic(low: float, high: float, write: Callable[[float], str] = "{:,g}".format) -> Scale:
-        """Ticks at 1, 2 and 5 times powers of ten, or at powers of ten alone."""
-        subs = (1.0, 2.0, 5.0) if high / low < 200 else (1.0,)
-        values = LogLocator(10, subs, numticks=5).tick_values(low, high)
-        return Scale(low, high, tuple((float(v), write(float(v))) for v in values if low <= v <= high), log=True)
-
-    @staticmethod
     def fitting(values: NDArray[np.float64]) -> Scale:
-        """From 0; logarithmic if the largest value is more than 8 times the smallest."""
+        """From 0; logarithmic if the largest value is more than 8 times the smallest, with ticks at 1, 2 and 5 times
+        powers of ten, or at powers of ten alone."""
         low, high = float(values.min()), float(values.max())
-        if low > 0 and high / low > 8:
-            return Scale.logarithmic(low / 1.15, high * 1.15)
-        return Scale.linear(0.0, high * 1.08 or 1.0)
+        if low <= 0 or high / low <= 8:
+            return Scale.linear(0.0, high * 1.08 or 1.0)
+        low, high = low / 1.15, high * 1.15
+        ticks = LogLocator(10, (1.0, 2.0, 5.0) if high / low < 200 else (1.0,), numticks=5).tick_values(low, high)
+        return Scale(low, high, tuple((float(v), f"{v:,g}") for v in ticks if low <= v <= high), log=True)
 
     @staticmethod
     def ratios(low: float, high: float, room: float) -> Scale:
-        """A logarithmic scale of ratios between these limits, with room for about `room` ticks."""
-        ticks = tuple((tick, f"{tick:g}×") for tick in _ratio_ticks(low, high, room))
-        return Scale(low, high, ticks, log=True)
+        """A logarithmic scale of ratios between these limits with about `room` ticks: 1 first, then the roundest that
+        are far enough from the ones before."""
+        least = np.log(high / low) / room
+        ticks: list[float] = []
+        for tick in _ROUND:
+            if low <= tick <= high and all(abs(np.log(tick / other)) >= least for other in ticks):
+                ticks.append(tick)
+        return Scale(low, high, tuple((tick, f"{tick:g}×") for tick in ticks), log=True)
 
     def __call__(self, values: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Where the values lie on the scale: 0 at its low end, 1 at its high end."""
@@ -86,16 +87,6 @@ def ratio_limits(values: Sequence[float]) -> tuple[float, float]:
     low, high = min([1.0, *values]), max([1.0, *values])
     margin = max((high / low) ** 0.06, 1.01)
     return low / margin, high * margin
-
-
-def _ratio_ticks(low: float, high: float, room: float) -> list[float]:
-    """Round ratios between the limits: 1 first, then the roundest that are far enough from the ones before."""
-    least = np.log(high / low) / room
-    ticks: list[float] = []
-    for tick in _ROUND:
-        if low <= tick <= high and all(abs(np.log(tick / other)) >= least for other in ticks):
-            ticks.append(tick)
-    return ticks
 
 
 LINE: Final = 14.0
@@ -157,10 +148,9 @@ class Box:
         """A small square at each point, moved up by `up` pixels."""
         self.canvas.points(self.places(x, y) - (0.0, up), colour, size)
 
-    def upright(self, x: float, colour: str, **style: Any) -> None:
+    def upright(self, x: float) -> None:
         """A vertical line from bottom to top."""
-        ends = self.places(np.array([x, x]), np.array([self.y.low, self.y.high]))
-        self.canvas.path(ends, edgecolor=colour, linewidth=1.2, **style)
+        self.line(np.array([x, x]), np.array([self.y.low, self.y.high]), SOFT, 1.2)
 
     def frame(self, *, left: bool, below: bool) -> None:
         """Grid lines at the ticks, and tick labels on the chosen sides."""
@@ -271,7 +261,7 @@ def legend_height(entries: Sequence[Entry], width: float = WIDTH) -> float:
 def draw_legend(canvas: Canvas, entries: Sequence[Entry], width: float = WIDTH) -> None:
     """Draws the legend at the top left of the canvas, in lines of at most `width` pixels."""
     for (colour, hatch, name), (x, y) in zip(entries, _entry_positions(entries, width)[0], strict=True):
-        canvas.swatch(x, y, colour, hatch)
+        canvas.bars(np.array([[x, y - 5, x + 10, y + 5]]), facecolor=colour, hatch=hatch)
         canvas.text(x + 14, y, name, fontsize=SMALL)
 
 

@@ -53,12 +53,6 @@ _RETIRED_SUBJECTS, _RETIRED_BLOB = frozenset({"rule", "grid", "shard"}), "ranges
 """What runs up to keybench 0.1 recorded: of clusters, after a refill, over all writers, of grids and shards."""
 
 
-def run_ids(connection: Connection) -> list[str]:
-    """The ids of all runs, oldest first."""
-    query = select(tables.run.c.id).order_by(tables.run.c.started, tables.run.c.id)
-    return [str(name) for name in connection.execute(query).scalars()]
-
-
 def _record(kind: type, row: Mapping[Any, Any]) -> dict[str, Any]:
     """The values of a stored row for the fields of a record of this `kind`. Raises ValueError for a value that the
     field cannot have: SQLite stores any value in any column, and a file may come from a broken disk."""

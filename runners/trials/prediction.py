@@ -35,7 +35,8 @@ _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION
 def predicted_alone(on: Engine, arrived: Arrived) -> Measurements:
     """The page model's prediction of the table, without a server. Raises UsageError if the model refuses the table."""
     stats = page_stats(on.page_model(arrived.table.table), arrived)
-    return Measurements([*readings(stats), *_other_indexes(on, arrived)], (), [_page_map(stats)])
+    pages = blobs.page_map(stats.page_numbers, stats.page_rows, "modelled")
+    return Measurements([*readings(stats), *_other_indexes(on, arrived)], (), [pages])
 
 
 def predicted_beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measurements:
@@ -48,8 +49,9 @@ def predicted_beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) 
 
     def predict_too() -> Measurements:
         stats, note = page_stats(on.page_model(arrived.table.table), arrived), arrived.order.note
-        predicted = readings(stats, MODEL, note)
-        return Measurements(_with_kinds_of_splits(measured, stats) + predicted, (), [_page_map(stats, note)])
+        predicted, pages = readings(stats, MODEL, note), (stats.page_numbers, stats.page_rows)
+        known = _with_kinds_of_splits(measured, stats) + predicted
+        return Measurements(known, (), [blobs.page_map(*pages, "modelled", note)])
 
     return measured_whatever_a_model_does(measured, predict_too)
 
@@ -72,7 +74,9 @@ def no_prediction(problem: UsageError | ServerError) -> Reading:
 
 def placement(arrived: Arrived, known: Iterable[Reading]) -> Measurements:
     """Where the keys went. The number of leaf pages, measured or else predicted, is taken from the `known` readings."""
-    return key_positions.readings(arrived, _rows_per_leaf(known, len(arrived.table.keys)))
+    pages = {r.subject: r.value for r in known if r.metric == Metric.LEAF_PAGES and r.subject in (KEY, MODEL)}
+    leaf_pages = pages.get(KEY) or pages.get(MODEL)
+    return key_positions.readings(arrived, len(arrived.table.keys) / leaf_pages if leaf_pages else None)
 
 
 _REHEARSED = 2_000
@@ -107,11 +111,6 @@ def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:
     return other
 
 
-def _page_map(stats: PageStats, note: str = "") -> blobs.Blob:
-    """The finished leaf level."""
-    return blobs.page_map(stats.page_numbers, stats.page_rows, "modelled", note)
-
-
 def _with_kinds_of_splits(measured: Sequence[Reading], stats: PageStats) -> list[Reading]:
     """The measured readings, with the model's splits where the server counts none and both have the same index."""
     values = {reading.metric: reading.value for reading in measured}
@@ -125,13 +124,6 @@ def _with_kinds_of_splits(measured: Sequence[Reading], stats: PageStats) -> list
 def _equal(real: float | None, predicted: float | None) -> bool:
     """Whether both values are known and equal, apart from rounding."""
     return real is not None and predicted is not None and abs(real - predicted) < 1e-6
-
-
-def _rows_per_leaf(known: Iterable[Reading], rows: int) -> float | None:
-    """Rows per leaf page of the key's index as measured, else as predicted; None if neither is known."""
-    pages = {r.subject: r.value for r in known if r.metric == Metric.LEAF_PAGES and r.subject in (KEY, MODEL)}
-    leaf_pages = pages.get(KEY) or pages.get(MODEL)
-    return rows / leaf_pages if leaf_pages else None
 
 
 NOT_MODELLED = tuple(metric for metric in Metric if metric.definition.needs_server)
