@@ -81,19 +81,13 @@ class PhasesTrial(ServerTrial):
         if step.what in ("delete", "update", "read"):
             self.admin.hold_cleaning()
             return self._change_or_read(target, step), []
-        if step.what == "clean":
-            self.admin.settle(table)
-        else:  # a rebuild; `measure` does restarts
-            self._rebuild(step)
+        if step.what == "rebuild":  # `measure` does restarts
+            return self._rebuild(step), []
+        self.admin.settle(table)
         return time.monotonic() - begin, []
 
-    def predict(
-        self,
-        on: Engine,
-        read: Sequence[Reading],
-        arrived: Arrived | None,  # noqa: ARG002 (one writer's rows come in planned order)
-    ) -> Measurements:
-        """What the page model has after each phase, up to the first one that it refuses."""
+    def predict(self, on: Engine, read: Sequence[Reading], arrived: Arrived | None) -> Measurements:  # noqa: ARG002
+        """What the page model has after each phase, with rows in planned order, up to the first one that it refuses."""
         known = [*read, *key_positions.absent(figures.NO_POSITION)]
 
         def predict_too() -> Measurements:
@@ -158,12 +152,9 @@ class PhasesModelTrial(TrialRunner):
         one, on = trial_table(self.request, self.plan), engine(self.plan.database)
         planned = steps(self.request, self.plan, one.ranks)
         last, of_phases, _ = figures.predicted(on, self.request, one, planned, beside_server=False)
-        positions = key_positions.absent(figures.NO_POSITION)
-        return Measurements(
-            [*readings(last), *Reading.absent(NOT_MODELLED, WHY_NOT), *positions, *of_phases],
-            (),
-            [blobs.page_map(last.page_numbers, last.page_rows, "modelled")],
-        )
+        absent = [*Reading.absent(NOT_MODELLED, WHY_NOT), *key_positions.absent(figures.NO_POSITION)]
+        pages = blobs.page_map(last.page_numbers, last.page_rows, "modelled")
+        return Measurements([*readings(last), *absent, *of_phases], (), [pages])
 
 
 def _stranded(admin: Admin, table: Table, reach: Reach, measured: Iterable[Reading]) -> float | None:

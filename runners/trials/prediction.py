@@ -148,9 +148,5 @@ class ModelTrial(TrialRunner):
         placed, costs = placement(arrived, predicted.readings), load_cost(on, self.request, arrived)
         modelled = {reading.metric for reading in costs.readings}
         absent = Reading.absent([metric for metric in NOT_MODELLED if metric not in modelled], WHY_NOT)
-        pictured = (predicted, placed, costs)
-        return Measurements(
-            [*predicted.readings, *costs.readings, *absent, *placed.readings],
-            (),
-            [blob for one in pictured for blob in one.blobs],
-        )
+        known = [*predicted.readings, *costs.readings, *absent, *placed.readings]
+        return Measurements(known, (), [*predicted.blobs, *placed.blobs, *costs.blobs])

@@ -184,7 +184,7 @@ def _measured(
             say(console, f"this load could not be measured: {error}")
             if not store.done(run_id):  # execute has removed the empty run
                 run_id = ""
-        loads[load] = LoadProgress.of(request, run_id, store)
+        loads[load] = LoadProgress(request, run_id, plan(request), store.trials(run_id) if run_id else ())
     return loads
 
 
