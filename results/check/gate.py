@@ -168,17 +168,8 @@ def _changed(
     block, was, now = changed[0]
     note = "no longer measured" if now is None else comparison.effect(metric, rises=now > was) or "changed"
     where = f"; block {block}, {len(changed)} of {blocks} blocks differ" if blocks > 1 else ""
-    return CheckFinding(
-        "changed",
-        work,
-        layout=arm.layout,
-        column=arm.column,
-        subject=arm.subject,
-        metric=metric,
-        old=_number(was),
-        new=_number(now),
-        note=note + where,
-    )
+    old, new = _number(was), _number(now)
+    return CheckFinding("changed", work, arm.layout, arm.column, arm.subject, metric, old, new, note + where)
 
 
 def _number(value: float | None) -> str:
@@ -199,12 +190,8 @@ def _compare_times(
     )
     for (old, now), change in zip(shared, changes, strict=True):
         kind, note = _verdict(old, now, change, limits[now.metric] / 100)
-        before_text, now_text = f"{old.ratio:.3g}×", f"{now.ratio:.3g}×"
-        findings.append(
-            CheckFinding(
-                kind, group.work, now.layout, now.column, metric=now.metric, old=before_text, new=now_text, note=note
-            )
-        )
+        ratios = f"{old.ratio:.3g}×", f"{now.ratio:.3g}×"
+        findings.append(CheckFinding(kind, group.work, now.layout, now.column, KEY, now.metric, *ratios, note))
     return len(shared)
 
 

@@ -92,9 +92,7 @@ def part(
     label = run.id + (":" + ",".join(f"{key}={value}" for key, value in chosen.items()) if chosen else "")
     if chosen and not picked:
         raise UsageError(f"{label}: no trial of the run has all of these: name fewer of them.")
-    return ComparisonSide(
-        name=label, run=run, arms=picked, environments=tuple(environments), chosen=chosen, all_arms=all_arms
-    )
+    return ComparisonSide(label, run, picked, tuple(environments), chosen, all_arms)
 
 
 def against_control(whole: ComparisonSide) -> tuple[ComparisonSide, ComparisonSide]:
@@ -269,16 +267,7 @@ def _row(
         return None
     exact = metric.definition.exact
     old_median, new_median = (median(values.values()) if values else None for values in (old_values, new_values))
-    row = ComparisonRow(
-        database=new.database,
-        server=new.server,
-        payload=new.payload,
-        before=old.name,
-        after=new.name,
-        metric=metric,
-        old=old_median,
-        new=new_median,
-    )
+    row = ComparisonRow(new.database, new.server, new.payload, old.name, new.name, metric, old_median, new_median)
     if not old_values or not new_values:
         if not old_values and not new_values and old.good and new.good:
             return None  # neither engine provides it

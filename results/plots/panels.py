@@ -175,13 +175,7 @@ class Panels:
     """A canvas with one panel for each row, its name above it; the labels of the axes stand at the edges."""
 
     def __init__(
-        self,
-        rows: Sequence[PlotRow],
-        x: Scale,
-        y: Scale,
-        labels: tuple[str, str],
-        *,
-        legend: float = 0.0,
+        self, rows: Sequence[PlotRow], x: Scale, y: Scale, labels: tuple[str, str], *, legend: float = 0.0
     ) -> None:
         """`labels`: of x and y. `legend`: pixels that the caller's legend takes, above the label of y."""
         # how many columns fit, and how wide a panel is

@@ -79,14 +79,8 @@ def key_servers(scenario: Scenario, start: int, shares: Sequence[Share]) -> tupl
         planned = np.concatenate([share.planned for share in its_shares])
         order = np.argsort(planned, kind="stable")  # merges the writers' ascending numbers
         arrivals = np.concatenate([share.arrivals for share in its_shares])[order] + start
-        servers[number] = KeyServer(
-            index=index,
-            of=len(numbers),
-            hosts=scenario.server.hosts,
-            starts=starts,
-            planned=planned[order],
-            arrivals=arrivals,
-        )
+        hosts = scenario.server.hosts
+        servers[number] = KeyServer(index, len(numbers), hosts, starts, planned=planned[order], arrivals=arrivals)
     return tuple(servers[writer.server] for writer in scenario.writer)
 
 

@@ -281,22 +281,12 @@ def _cells(request: Request) -> list[TrialPlan]:
     if scenario.generation:
         rows = request.rows or scenario.rows or 0
         return [
-            TrialPlan(block=0, position=0, database=NO_DATABASE, layout=name, column=way.title, payload=0, rows=rows)
+            TrialPlan(0, 0, NO_DATABASE, layout=name, column=way.title, payload=0, rows=rows)
             for name in request.layouts
             for way in scenario.generation.ways
         ]
     return [
-        TrialPlan(
-            block=0,
-            position=0,
-            database=name,
-            layout=chosen,
-            column=column,
-            payload=payload.most,
-            rows=rows_of(request, engine(name)),
-            lengths=payload.varying,
-            writers=writers,
-        )
+        TrialPlan(0, 0, name, chosen, column, payload.most, rows_of(request, engine(name)), payload.varying, writers)
         for name in request.databases
         for chosen in request.layouts
         if not (chosen in layouts_of_servers() and request.is_modelled(name))  # a page model cannot make these keys

@@ -89,15 +89,8 @@ class ServerTrial(TrialRunner):
             probes.before()
             interference = Interference.before()
             # the load: first the part that is only there to fill the table, then the measured one
-            send = partial(
-                load_rows,
-                target.address,
-                table,
-                self.sources,
-                skew_rows=work.skew_rows,
-                path=self.path,
-                pool=self.resources.pool,
-            )
+            to = target.address, table, self.sources
+            send = partial(load_rows, *to, skew_rows=work.skew_rows, path=self.path, pool=self.resources.pool)
             filled = sum(int(source.writer.rows * work.filled) for source in self.sources)
             if filled:
                 send(rows_per_tx=FILL_ROWS, part=(0.0, work.filled), timeout=self.seconds_left())
