@@ -76,31 +76,21 @@ class Chapter:
     figures: tuple[SiteFigure, ...] = ()
 
 
-def _plain(metric: Metric) -> Shown:
-    """Shows the metric's values as they are."""
-    return lambda _, arm: arm.values(metric)
-
-
 def _per_row(metric: Metric) -> Shown:
     """Shows the metric's values divided by the rows."""
     return lambda group, arm: {block: value / group.rows for block, value in arm.values(metric).items()}
 
 
-def _ratio(metric_of: Callable[[Group], Metric]) -> Shown:
-    """Shows ratios to the control in the same block, in the metric that suits the group."""
-
-    def values(group: Group, arm: Arm) -> ByBlock:
-        metric = metric_of(group)
-        return by_block_ratios(arm.values(metric), group.control.values(metric) if group.control else {})
-
-    return values
+def _ratios(group: Group, arm: Arm, metric: Metric) -> ByBlock:
+    """The metric's ratios to the control in the same block."""
+    return by_block_ratios(arm.values(metric), group.control.values(metric) if group.control else {})
 
 
 SHOWN: Final = (
     Chapter("time", "Insert time", "× control", "Time over that of an integer key in the same repetition; lower is "
-            "better.", _ratio(time_metric)),
+            "better.", lambda group, arm: _ratios(group, arm, time_metric(group))),
     Chapter("density", "How full the pages are", "%", "Leaf pages of the key's index; higher is better.",
-            _plain(Metric.LEAF_DENSITY)),
+            lambda _, arm: arm.values(Metric.LEAF_DENSITY)),
     Chapter("splits", "Page splits", "per 1,000 rows", "Splits inside the index, which leave both pages partly empty; "
             "lower is better.", lambda group, arm: splits_inside(group, arm)[0]),
     Chapter("size", "Index size", "bytes a row", "The key's index; the table too where it is ordered by the key.",
@@ -108,11 +98,11 @@ SHOWN: Final = (
     Chapter("log", "Log written", "bytes a row", "What the server writes so that a crash loses nothing.",
             _per_row(Metric.LOG_BYTES)),
     Chapter("order", "Pages out of order", "%", "Leaf pages that do not lie in the file as in the index.",
-            _plain(Metric.LEAF_FRAGMENTATION)),
+            lambda _, arm: arm.values(Metric.LEAF_FRAGMENTATION)),
     Chapter("slowest", "Slowest transactions", "× control", "The 99th percentile over that of an integer key.",
-            _ratio(lambda _: Metric.TX_P99_MS)),
+            lambda group, arm: _ratios(group, arm, Metric.TX_P99_MS)),
     Chapter("lag", "Inserts that lag", "%", "Inserts of several writers that do not go to the right edge.",
-            _plain(Metric.LAGGING_INSERTS)),
+            lambda _, arm: arm.values(Metric.LAGGING_INSERTS)),
 )  # fmt: skip
 """Ratios, shares and counts alone: absolute times of some databases must not be published."""
 

@@ -16,7 +16,7 @@ from keybench.results.analysis.groups import Group, phases_of
 from keybench.results.plots.charts import Curve, curve_panels
 from keybench.results.plots.panels import Scale
 from keybench.results.report.figures import figure
-from keybench.results.store.blobs import COST, Blob
+from keybench.results.store.blobs import COST
 from keybench.results.wording import listed, plural, rows_unit
 
 _MOST_PLACES: Final = 40
@@ -125,11 +125,6 @@ def _interval_cost(line: Series, edges: Line) -> Line:
     return seconds_a_row * 1e6  # seconds a row to milliseconds per 1,000 rows
 
 
-def _notes(blobs: Mapping[str, Blob]) -> list[str]:
-    """Doubts about the order of arrival that the model was given, each once."""
-    return sorted({str(blob.about["note"]) for blob in blobs.values()} - {""})
-
-
 @figure.group_figure("phases", 22, "Density along the phases", "% of the leaf pages' room, higher is better")
 def _phase_densities(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | None:
     """The density after each phase of the index's life (insert, delete, rebuild …); None without phases."""
@@ -181,7 +176,7 @@ def _beyond_memory(group: Group, styles: figure.Styles, key: str) -> figure.Draw
         for name, blob in costs.items()
     }
     measured = {arm.name: _counted_reads(arm, group.rows) for arm in arms}
-    seen = any(value is not None for value in measured.values())
+    seen, doubts = any(value is not None for value in measured.values()), figure.doubts(costs.values())
     curves = _single_curves(group, styles, means)
     return _draw(
         group,
@@ -196,7 +191,7 @@ def _beyond_memory(group: Group, styles: figure.Styles, key: str) -> figure.Draw
             "it has to be read before a row can go there.",
             "The line is the page model's, the dot what the server counted over the whole load." if seen else "",
         ),
-        origin=figure.join("The line: modelled. The dot: measured." if seen else "Modelled.", *_notes(costs)),
+        origin=figure.join("The line: modelled. The dot: measured." if seen else "Modelled.", *doubts),
         control=False,
     )
 

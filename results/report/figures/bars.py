@@ -12,7 +12,7 @@ from keybench.results.analysis.groups import Group
 from keybench.results.plots.canvas import KINDS, PLAIN, Hatch, ramp
 from keybench.results.plots.charts import BarPart, Panel, dot_plot, stacked_bars
 from keybench.results.report.figures import figure
-from keybench.results.wording import BETTER, decimals, listed, number
+from keybench.results.wording import BETTER, decimals, listed, number, plural
 
 
 def _draw(
@@ -37,9 +37,9 @@ def _draw(
         for arm, value, shown in zip(group.arms, totals, has_bar, strict=True)
     ]
     known = [(group.label(arm), value) for arm, value in zip(group.arms, totals, strict=True) if value is not None]
-    names = listed([part.name.lower() for part in parts])
+    names, medians = listed([part.name.lower() for part in parts]), f"Medians of {plural(len(group.blocks), 'block')}."
     return figure.Drawing(
-        caption=figure.join(figure.medians_note(group), figure.gaps(group, metrics)),
+        caption=figure.join(medians if len(group.blocks) > 1 else "", figure.gaps(group, metrics)),
         origin=figure.origin_note(group, metrics),
         alt=figure.join(f"Stacked bars of {names}, {label}.", f"{above}: {figure.extremes(known)}" if known else ""),
         svg=stacked_bars(figure.named_rows(group, group.arms, styles), parts, texts, label, above, key),
@@ -68,10 +68,9 @@ def _splits(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | s
         if group.values(metric)
     }
     parts = [BarPart(metric.definition.title, values, *_LOOKS[metric]) for metric, values in kinds.items()]
-    harmful = [
-        [values[i] for metric, values in kinds.items() if metric != Metric.APPENDS] for i in range(len(group.arms))
-    ]
-    totals = [figure.total(values) for values in harmful]
+    harmful = [values for metric, values in kinds.items() if metric != Metric.APPENDS]
+    known = [[value for values in harmful if (value := values[i]) is not None] for i in range(len(group.arms))]
+    totals = [sum(of_arm) if of_arm else None for of_arm in known]
     return _draw(group, styles, key, "per 1,000 rows", parts, totals, above="edge + interior", metrics=_SPLITS)
 
 

@@ -1,6 +1,7 @@
 """Figures of places: of rows in the index, of pages in the file."""
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Final
 
 import numpy as np
@@ -10,7 +11,7 @@ from keybench.model.metric import Metric
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
 from keybench.results.plots.canvas import ramp
-from keybench.results.plots.panels import Entry, Panels, Scale, draw_legend, legend_height
+from keybench.results.plots.panels import Entry, Panels, PlotRow, Scale, draw_legend, legend_height
 from keybench.results.report.figures import figure
 from keybench.results.store.blobs import MODEL_PAGES, PAGES, POSITIONS, Blob
 from keybench.results.wording import listed, plural
@@ -76,7 +77,7 @@ def _origin(group: Group, arms: Sequence[Arm], blobs: Mapping[str, Blob]) -> str
     modelled = [group.label(arm) for arm in arms if blobs[arm.name].kind == MODEL_PAGES]
     if not modelled:
         return "Measured."
-    notes = sorted({str(blob.about["note"]) for blob in blobs.values()} - {""})
+    notes = figure.doubts(blobs.values())
     if len(modelled) == len(arms):
         return figure.join("Modelled." if group.modelled else "Modelled: this server's pages cannot be read.", *notes)
     return figure.join(f"Modelled: {listed(modelled)}; measured: the others.", *notes)
@@ -116,24 +117,17 @@ def insert_positions(group: Group, styles: figure.Styles, key: str) -> figure.Dr
         ),
         origin=figure.join(
             "Derived from the keys and their order of arrival.",
-            *sorted({str(blobs[arm.name].about["note"]) for arm in arms} - {""}),
+            *figure.doubts(blobs[arm.name] for arm in arms),
         ),
         alt=f"Small multiples of points, {plural(len(arms), 'panel')}, one colour for each of {len(writers)} writers.",
-        svg=_draw_positions(group, arms, blobs, writers, styles, key),
+        svg=_draw_positions(figure.named_rows(group, arms, styles), arms, blobs, writers, key),
         header=tuple(header),
-        rows=tuple(
-            tuple(column[i] if i < len(column) else None for column in columns) for i in range(max(map(len, columns)))
-        ),
+        rows=tuple(zip_longest(*columns)),
     )
 
 
 def _draw_positions(
-    group: Group,
-    arms: Sequence[Arm],
-    blobs: Mapping[str, Blob],
-    writers: Sequence[str],
-    styles: figure.Styles,
-    key: str,
+    rows: Sequence[PlotRow], arms: Sequence[Arm], blobs: Mapping[str, Blob], writers: Sequence[str], key: str
 ) -> str:
     """A panel of points for each arm, with one colour for each writer, as SVG."""
     colours = ramp(len(writers))
@@ -143,7 +137,7 @@ def _draw_positions(
     units = ((3600, "hours"), (60, "minutes"))
     divisor, unit = next(((seconds, name) for seconds, name in units if last >= 2 * seconds), (1, "seconds"))
     panels = Panels(
-        figure.named_rows(group, arms, styles),
+        rows,
         Scale.linear(0.0, last / divisor or 1.0),
         _INDEX_SCALE,
         (f"{unit} of the scenario", "position in the index"),
