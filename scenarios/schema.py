@@ -61,14 +61,16 @@ class Scenario(parts.FilePart):
         return lists.get("", lists)
 
     kind: ClassVar[Literal["load", "phases", "contention", "keys"]]
+    called: ClassVar[str]
+    """What messages call a scenario of this kind."""
     lacks: ClassVar[tuple[str, ...]]
-    """Tables of the file that a scenario of this kind does not have."""
+    """Tables of the file that it does not have."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         for name in self.lacks:
             if getattr(self, name) != type(self).model_fields[name].default:
-                raise ValueError(f"{_OF_KIND[self.kind]} has no {name}: leave it out")
+                raise ValueError(f"{self.called} has no {name}: leave it out")
         for check in (self._work_problem, self._kind_problem, self._timeline_problem):  # each relies on those before it
             if problem := check():
                 raise ValueError(problem)
@@ -173,7 +175,7 @@ class Scenario(parts.FilePart):
 class LoadScenario(Scenario):
     """Rows come into an empty table; their writers may come and go. Reads may follow."""
 
-    kind = "load"
+    kind, called = "load", "a scenario of a load"
     lacks = ("phase", "generation")
 
     def _kind_problem(self) -> str:
@@ -185,7 +187,7 @@ class LoadScenario(Scenario):
 class PhasesScenario(Scenario):
     """One writer's index has a past: insertions, deletions, cleaning, rebuilds and restarts, one after another."""
 
-    kind = "phases"
+    kind, called = "phases", "a scenario with phases"
     lacks = ("generation", "after", "deal")
 
     def _kind_problem(self) -> str:
@@ -203,7 +205,7 @@ class PhasesScenario(Scenario):
 class ContentionScenario(Scenario):
     """Equal writers that are always busy are watched: what they do to one another."""
 
-    kind = "contention"
+    kind, called = "contention", "a scenario with isolation, look_up, filled or watched"
     lacks = ("generation", "after", "before", "deal", "phase")
 
     def _kind_problem(self) -> str:
@@ -219,22 +221,13 @@ class ContentionScenario(Scenario):
 class KeysScenario(Scenario):
     """Threads only make keys, without a database."""
 
-    kind = "keys"
+    kind, called = "keys", "a scenario with generation"
     lacks = ("after", "before", "deal", "phase", "load", "table", "server")
 
     def _kind_problem(self) -> str:
         if self.rows is None or len(self.writer) > 1 or self.timed:
             return "a scenario with generation has rows, and one writer, whose rate is each thread's"
         return ""
-
-
-_OF_KIND = {
-    "load": "a scenario of a load",
-    "phases": "a scenario with phases",
-    "contention": "a scenario with isolation, look_up, filled or watched",
-    "keys": "a scenario with generation",
-}
-"""What messages call a scenario of each kind."""
 
 
 def scenario_of(content: Mapping[str, Any], *, strict: bool = True) -> Scenario:

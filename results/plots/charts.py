@@ -10,17 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.results.plots.canvas import INK, SMALL, SOFT, WIDTH, Hatch, label_lines, text_width
-from keybench.results.plots.panels import (
-    GAP,
-    LINE,
-    NamedRows,
-    Panels,
-    PlotRow,
-    Scale,
-    draw_legend,
-    legend_height,
-    ratio_limits,
-)
+from keybench.results.plots.panels import GAP, LINE, NamedRows, Panels, PlotRow, Scale, draw_legend, legend_height
 
 _TICK: Final = 30.0
 """Width of a tick's label, in pixels."""
@@ -95,7 +85,12 @@ def _draw_panel(
 def _scale(panel: Panel, width: float) -> Scale:
     """The panel's axis, with as many ticks as `width` pixels have room for."""
     edges = [edge for dot in panel.dots if dot.value is not None for edge in (dot.low, dot.high)]
-    low, high = panel.limits or ratio_limits(edges)
+    if panel.limits:
+        low, high = panel.limits
+    else:  # 1 and all values, with a margin
+        low, high = min([1.0, *edges]), max([1.0, *edges])
+        margin = max((high / low) ** 0.06, 1.01)
+        low, high = low / margin, high * margin
     if panel.ratio:
         return Scale.ratios(low, high, width / _TICK)
     return Scale.linear(low, high, max(1, min(4, int(width // _TICK) - 1)))

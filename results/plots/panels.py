@@ -13,19 +13,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
-from keybench.results.plots.canvas import (
-    INK,
-    RULE,
-    SMALL,
-    SOFT,
-    WIDTH,
-    Align,
-    Canvas,
-    Hatch,
-    Style,
-    label_lines,
-    text_width,
-)
+from keybench.results.plots.canvas import INK, RULE, SMALL, SOFT, WIDTH, Canvas, Hatch, Style, label_lines, text_width
 
 _ROUND: Final = (
     1.0,
@@ -80,13 +68,6 @@ class Scale:
             return place
         span = self.high - self.low
         return (numbers - self.low) / (span or 1.0)
-
-
-def ratio_limits(values: Sequence[float]) -> tuple[float, float]:
-    """(low, high) of a logarithmic scale that includes 1 and all the values, with a margin."""
-    low, high = min([1.0, *values]), max([1.0, *values])
-    margin = max((high / low) ** 0.06, 1.01)
-    return low / margin, high * margin
 
 
 LINE: Final = 14.0
@@ -158,9 +139,10 @@ class Box:
         for value, label in self.x.ticks:
             x = self.across(value)
             rules += [[x, self.top], [x, self.top + self.height]]
-            if below:  # at the right end, the label must not reach into the next panel
-                side: Align = "right" if x > self.left + self.width - 4 else "center"
-                self.canvas.text(x, self.top + self.height + 9, label, ha=side, fontsize=SMALL, color=SOFT)
+            if below:
+                last = x > self.left + self.width - 4  # there, the label must not reach into the next panel
+                below_it = self.top + self.height + 9
+                self.canvas.text(x, below_it, label, ha="right" if last else "center", fontsize=SMALL, color=SOFT)
         for value, label in self.y.ticks:
             ((_, y),) = self.places(self.x.low, np.array([value]))
             rules += [[self.left, y], [self.left + self.width, y]]

@@ -240,19 +240,13 @@ def sources_of_load(
         )
         for i, (part, share) in enumerate(zip(scenario.writer, all_shares, strict=True))
     ]
-    servers = _servers(scenario, name, start, all_shares)
+    servers: Sequence[KeyServer | None] = [None] * len(all_shares)
+    if any(one not in layouts_of_servers() and layout(one).one_counter for one in (name, *scenario.other_layouts)):
+        servers = key_servers(scenario, start, all_shares)
     return tuple(
         KeySource(layout=name, writer=plan, planned=share.planned, seed=seed, server=server)
         for plan, share, server in zip(plans, all_shares, servers, strict=True)
     )
-
-
-def _servers(scenario: Scenario, name: str, start: int, all_shares: Sequence[Share]) -> tuple[KeyServer | None, ...]:
-    """The server that makes each writer's keys; None for each if the load has no layout whose keys a server makes."""
-    names = [name, *scenario.other_layouts]
-    if any(one not in layouts_of_servers() and layout(one).one_counter for one in names):
-        return key_servers(scenario, start, all_shares)
-    return (None,) * len(all_shares)
 
 
 def _switch(scenario: Scenario, name: str, rows: int, all_shares: Sequence[Share]) -> int | None:

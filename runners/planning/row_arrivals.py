@@ -138,10 +138,7 @@ def _distributed(
     for i, writer in enumerate(scenario.writer):
         rows_of_writer = np.flatnonzero(owner == i)
         counts = tuple(np.diff(np.searchsorted(rows_of_writer, [0, *ends])).tolist())
-        started = _tick(writer.start)
-        all_shares.append(
-            Share(arrivals=arrival[rows_of_writer], planned=rows_of_writer + 1, phases=counts, started=started)
-        )
+        all_shares.append(Share(arrival[rows_of_writer], rows_of_writer + 1, counts, started=_tick(writer.start)))
     return tuple(all_shares)
 
 

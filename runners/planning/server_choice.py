@@ -50,7 +50,11 @@ def _wanted(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str
         if is_url(value):
             named[_of_scheme(databases, value)] = value
         elif not _KIND.fullmatch(value):
-            raise malformed()
+            raise UsageError(  # it may be a malformed URL
+                "--server: one value is neither a kind of server nor a URL, and is not shown, because it may hold a "
+                "password: write a URL as postgresql://user@host:5432/database, special characters in user and "
+                "password as %XX."
+            )
         elif equals:
             if name not in databases:
                 raise UsageError(
@@ -91,14 +95,6 @@ def _of_scheme(databases: tuple[str, ...], url: str) -> str:
 def check_url(on: Engine, url: str) -> None:
     """Raises UsageError, which does not show the URL, if the engine does not understand it or one of its options."""
     on.provision(url, on.settings("durable", "default"))  # understands the URL, and starts nothing
-
-
-def malformed() -> UsageError:
-    """The error for a server that is neither a kind nor a URL. It may be a malformed URL, so it is not shown."""
-    return UsageError(
-        "--server: one value is neither a kind of server nor a URL, and is not shown, because it may hold a password: "
-        "write a URL as postgresql://user@host:5432/database, special characters in user and password as %XX."
-    )
 
 
 def _startable(on: Engine, server: str) -> str:
