@@ -114,22 +114,14 @@ class Canvas:
         self._texts: list[str] = []
 
     def text(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        *,
-        ha: Align = "left",
-        color: str = INK,
-        fontsize: float = SIZE,
-        **style: str,
+        self, x: float, y: float, text: str, *, ha: Align = "left", color: str = INK, size: float = SIZE, **style: str
     ) -> None:
         """One line of text, vertically centred on the point; `style` holds SVG attributes, with _ in place of -."""
         anchor = {"left": "", "center": ' text-anchor="middle"', "right": ' text-anchor="end"'}[ha]
         more = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in style.items())
         printable = _UNPRINTABLE.sub("\ufffd", text)
         self._texts.append(
-            f'<text x="{x:.1f}" y="{y + _BASELINE * fontsize:.1f}"{anchor} font-size="{fontsize:g}" '
+            f'<text x="{x:.1f}" y="{y + _BASELINE * size:.1f}"{anchor} font-size="{size:g}" '
             f'style="fill: {color}"{more}>{escape(printable)}</text>'
         )
 

@@ -142,12 +142,12 @@ class Box:
             if below:
                 last = x > self.left + self.width - 4  # there, the label must not reach into the next panel
                 below_it = self.top + self.height + 9
-                self.canvas.text(x, below_it, label, ha="right" if last else "center", fontsize=SMALL, color=SOFT)
+                self.canvas.text(x, below_it, label, ha="right" if last else "center", size=SMALL, color=SOFT)
         for value, label in self.y.ticks:
             ((_, y),) = self.places(self.x.low, np.array([value]))
             rules += [[self.left, y], [self.left + self.width, y]]
             if left:
-                self.canvas.text(self.left - 4, y, label, ha="right", fontsize=SMALL, color=SOFT)
+                self.canvas.text(self.left - 4, y, label, ha="right", size=SMALL, color=SOFT)
         if rules:
             codes = [1, 2] * (len(rules) // 2)  # matplotlib's: move to a line's start, draw to its end
             self.canvas.path(np.array(rules), codes, edgecolor=RULE, linewidth=1)
@@ -179,12 +179,12 @@ class Panels:
             left, top = y_labels + column * (width + GAP), float(tops[row])
             for lines_below, line in enumerate((*detail[::-1], *name[::-1])):  # upwards from the panel
                 colour = SOFT if lines_below < len(detail) else INK
-                self.canvas.text(left, top - 10 - LINE * lines_below, line, fontsize=SMALL, color=colour)
+                self.canvas.text(left, top - 10 - LINE * lines_below, line, size=SMALL, color=colour)
             box = Box(self.canvas, left=left, top=top, width=width, height=HEIGHT, x=x, y=y)
             box.frame(left=column == 0, below=i + columns >= len(rows))
             self.boxes.append(box)
-        self.canvas.text(y_labels, self.canvas.height - 8, labels[0] + _logarithmic(x), fontsize=SMALL, color=SOFT)
-        self.canvas.text(0, legend + 8, labels[1] + _logarithmic(y), fontsize=SMALL, color=SOFT)
+        self.canvas.text(y_labels, self.canvas.height - 8, labels[0] + _logarithmic(x), size=SMALL, color=SOFT)
+        self.canvas.text(0, legend + 8, labels[1] + _logarithmic(y), size=SMALL, color=SOFT)
 
 
 def _logarithmic(scale: Scale) -> str:
@@ -212,7 +212,7 @@ class NamedRows:
                 self.canvas.text(0, y, line)
                 y += LINE
             for line in detail:
-                self.canvas.text(0, y, line, color=SOFT, fontsize=SMALL)
+                self.canvas.text(0, y, line, color=SOFT, size=SMALL)
                 y += LINE
 
     def box(self, left: float, width: float, scale: Scale, label: str) -> Box:
@@ -221,7 +221,7 @@ class NamedRows:
         box = Box(self.canvas, left=left, top=self._top, width=width, height=self._height, x=scale, y=no_scale)
         box.frame(left=False, below=True)
         below = self._top + self._height + 26
-        self.canvas.text(left + width / 2, below, label, ha="center", fontsize=SMALL, color=SOFT)
+        self.canvas.text(left + width / 2, below, label, ha="center", size=SMALL, color=SOFT)
         return box
 
 
@@ -238,7 +238,7 @@ def draw_legend(canvas: Canvas, entries: Sequence[Entry], width: float = WIDTH) 
     """Draws the legend at the top left of the canvas, in lines of at most `width` pixels."""
     for (colour, hatch, name), (x, y) in zip(entries, _entry_positions(entries, width)[0], strict=True):
         canvas.bars(np.array([[x, y - 5, x + 10, y + 5]]), facecolor=colour, hatch=hatch)
-        canvas.text(x + 14, y, name, fontsize=SMALL)
+        canvas.text(x + 14, y, name, size=SMALL)
 
 
 def _entry_positions(entries: Sequence[Entry], width: float) -> tuple[list[tuple[float, float]], float]:
