@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil, inf
+from math import inf
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AwareDatetime, Field, field_validator, model_validator
@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, Field, field_validator, model_validator
 from keybench.errors import UsageError
 from keybench.model.load_path import LoadPath, load_path
 from keybench.model.names import MOST_BLOCKS, MOST_ROWS
+from keybench.model.table import is_key_and_payload
 from keybench.scenarios import index_phases, parts
 from keybench.scenarios.writers import DealPart, Phase, WriterPart, load_phases, rows_sent, timeline_problem
 
@@ -143,11 +144,6 @@ class Scenario(parts.FilePart):
         return max(self.load.writers, default=len(self.writer))
 
     @property
-    def least_rows(self) -> int:
-        """The fewest rows a trial can have if each phase that inserts is to have at least one."""
-        return max((ceil(1 / phase.share) for phase in self.phase if phase.share), default=1)
-
-    @property
     def other_layouts(self) -> tuple[str, ...]:
         """Layouts of keys that share the table with those of the measured layout."""
         named = [self.before.layout if self.before else "", *(phase.layout for phase in self.phase)]
@@ -191,7 +187,7 @@ class PhasesScenario(Scenario):
     lacks = ("generation", "after", "deal")
 
     def _kind_problem(self) -> str:
-        if len(self.writer) > 1 or self.table.key not in ("clustered", "nonclustered"):
+        if len(self.writer) > 1 or not is_key_and_payload(self.table.key):
             return "a scenario with phases has one writer, and one table with one row for each key"
         if self.load.writers or self.load.contended or not self.load_path.in_order:
             return "a scenario with phases sends rows in order: leave out all of load but rows_per_tx and skew_rows"

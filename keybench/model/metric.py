@@ -9,7 +9,7 @@ from typing import Final
 from keybench.model import definition
 from keybench.model.definition import DEEP_LEAVES, HIGHEST, P95, Declared, Theme
 
-__all__ = ["DEEP_LEAVES", "LAG_METRICS", "Metric", "of_theme"]
+__all__ = ["DEEP_LEAVES", "KINDS_OF_SPLITS", "LAG_METRICS", "Metric", "of_theme"]
 
 
 class Metric(Declared):
@@ -189,6 +189,9 @@ LAG_METRICS: Final = (
     Metric.LAGGING_INSERTS, Metric.LAG_ROWS_P50, Metric.LAG_ROWS_P95, Metric.LAG_SECONDS_P50, Metric.LAG_SECONDS_P95,
     Metric.LAG_LEAVES_P50, Metric.LAG_LEAVES_P95,
 )  # fmt: skip
+
+KINDS_OF_SPLITS: Final = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
+"""By which leaf pages are added."""
 
 
 def of_theme(theme: Theme) -> tuple[Metric, ...]:

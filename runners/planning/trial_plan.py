@@ -174,8 +174,9 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
             f"{len(cells)} trials in each of {request.blocks:,} blocks are more than {MOST_TRIALS:,}: give fewer "
             "--blocks, layouts or databases."
         )
+    least = max((ceil(1 / phase.share) for phase in request.scenario.phase if phase.share), default=1)
     for rows in {cell.rows for cell in cells}:
-        if rows < (least := request.scenario.least_rows):
+        if rows < least:  # each phase that inserts has at least one
             raise UsageError(
                 f"{rows} rows are too few for the phases of scenario {request.scenario.name}: give {least}."
             )

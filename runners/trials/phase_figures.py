@@ -12,6 +12,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.definition import Theme
+from keybench.model.metric import KINDS_OF_SPLITS as SPLITS
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.reading import Origin, Reading
@@ -169,7 +170,6 @@ class Reach:
 
 
 NO_POSITION: Final = "Rows are deleted on the way: no insert has a position in the finished index."
-SPLITS: Final = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 _PAGES: Final = (
     Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION, Metric.LEAF_NONADJACENT,
 )  # fmt: skip

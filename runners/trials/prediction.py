@@ -12,7 +12,7 @@ import keybench
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import ServerError, UsageError, unexpected
-from keybench.model.metric import Metric
+from keybench.model.metric import KINDS_OF_SPLITS, Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL
 from keybench.pagemodels.contract import PageModel, SizedByValue, predict
@@ -27,7 +27,6 @@ from keybench.runners.planning.trial_tables import trial_table
 from keybench.runners.trials.load_cost import load_cost
 from keybench.runners.trials.trial import TrialRunner
 
-_SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION)
 """Metrics that must be equal before the numbers of splits by kind are taken from the model."""
 
@@ -117,7 +116,7 @@ def _with_kinds_of_splits(measured: Sequence[Reading], stats: PageStats) -> list
     model = {reading.metric: reading for reading in readings(stats, origin="derived")}
     if not all(_equal(values.get(metric), model[metric].value) for metric in _SAME_INDEX):
         return list(measured)
-    unknown = [metric for metric in _SPLITS if values.get(metric) is None]
+    unknown = [metric for metric in KINDS_OF_SPLITS if values.get(metric) is None]
     return [reading for reading in measured if reading.metric not in unknown] + [model[metric] for metric in unknown]
 
 

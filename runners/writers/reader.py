@@ -73,7 +73,7 @@ def look_up_deleted(task: ReaderTask) -> float:
 
 
 def scan(task: ReaderTask) -> float:
-    """Reads the first rows in the order of the key; the seconds that it took. VerificationError if it found others."""
+    """Reads the first rows in the order of the key; the seconds that it took. VerificationError if it found fewer."""
     return _timed(replace(task, rows_per_tx=len(task.rows)), lambda session, keys, _: session.first(len(keys)), "found")
 
 

@@ -82,7 +82,12 @@ def _draw(
 @figure.group_figure("cost", 30, "Insert cost as the table grows", "ms per 1,000 rows, lower is better")
 def _insert_cost(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | str:
     """What a row costs at each stage of the load, as median and range over blocks, for each layout."""
-    series = {arm.name: _insert_times(arm) for arm in group.arms}
+    series = {  # of each good trial: seconds by rows
+        arm.name: [
+            line for trial in arm.good for line in trial.series if line.metric == Metric.INSERT_SECONDS and len(line.x)
+        ]
+        for arm in group.arms
+    }
     arms = [arm for arm in group.arms if series[arm.name]]
     if not arms:
         if group.values(Metric.INSERT_SECONDS):
@@ -111,11 +116,6 @@ def _insert_cost(group: Group, styles: figure.Styles, key: str) -> figure.Drawin
         ),
         origin=f"Derived from insert times: {figure.origin_note(group, [Metric.INSERT_SECONDS]).lower()}",
     )
-
-
-def _insert_times(arm: Arm) -> list[Series]:
-    """The series of insert time (seconds by rows) of each successful trial."""
-    return [line for trial in arm.good for line in trial.series if line.metric == Metric.INSERT_SECONDS and len(line.x)]
 
 
 def _interval_cost(line: Series, edges: Line) -> Line:

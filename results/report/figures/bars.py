@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from keybench.model.metric import KINDS_OF_SPLITS as SPLITS
 from keybench.model.metric import Metric
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
@@ -48,7 +49,6 @@ def _draw(
     )
 
 
-_SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 _TOGETHER = Metric.EDGE_AND_INTERIOR_SPLITS
 _LOOKS: Final[dict[Metric, tuple[str, Hatch]]] = {
     Metric.APPENDS: (KINDS[0], ""),
@@ -64,14 +64,14 @@ def _splits(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | s
     """Appends, edge and interior splits per 1,000 rows; two kinds together where a server does not tell them apart."""
     kinds = {
         metric: [figure.per_row(group, arm, metric, 1000) for arm in group.arms]
-        for metric in (*_SPLITS, _TOGETHER)
+        for metric in (*SPLITS, _TOGETHER)
         if group.values(metric)
     }
     parts = [BarPart(metric.definition.title, values, *_LOOKS[metric]) for metric, values in kinds.items()]
     harmful = [values for metric, values in kinds.items() if metric != Metric.APPENDS]
     known = [[value for values in harmful if (value := values[i]) is not None] for i in range(len(group.arms))]
     totals = [sum(of_arm) if of_arm else None for of_arm in known]
-    return _draw(group, styles, key, "per 1,000 rows", parts, totals, above="edge + interior", metrics=_SPLITS)
+    return _draw(group, styles, key, "per 1,000 rows", parts, totals, above="edge + interior", metrics=SPLITS)
 
 
 @figure.group_figure("log", 70, "Log written", "bytes a row, lower is better")
