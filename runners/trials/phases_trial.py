@@ -29,7 +29,7 @@ from keybench.runners.trials.server_trial import ServerTrial
 from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.load import LoadResult, joined, load_rows
 from keybench.runners.writers.processes import run_all
-from keybench.runners.writers.reader import ReaderTask, delete, look_up_deleted, look_up_present, pop, scan, update_rows
+from keybench.runners.writers.reader import ReaderTask, work
 
 
 class PhasesTrial(ServerTrial):
@@ -137,10 +137,10 @@ class PhasesTrial(ServerTrial):
                 rows_per_tx = min(rows_per_tx, len(np.unique(step.rows)))
             texts = figures.new_texts(update, one, step) if update.column == "payload" else ()
         task = ReaderTask(target.address, one.table, self.sources, rows_per_tx, rows=step.rows, texts=texts)
-        work = update_rows if update else delete
+        what: str = step.what
         if read:
-            work = look_up_present if read.present else look_up_deleted if read.deleted else pop if read.pop else scan
-        (seconds,) = run_all(work, [(task,)], timeout=self.seconds_left())
+            what = "look up" if read.present else "look up deleted" if read.deleted else "pop" if read.pop else "scan"
+        (seconds,) = run_all(work, [(task, what)], timeout=self.seconds_left())
         return float(seconds)
 
 
