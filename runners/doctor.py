@@ -51,7 +51,7 @@ def doctor(as_json: cli.AsJson = False) -> int:
     common = {"private servers": _private_servers(), "disk": _disk()}
     _print("private servers", common["private servers"] or f"can be started in {base_directory()}", console)
     _print("disk", common["disk"] or f"{gigabytes(_free())} free in {base_directory()}", console)
-    reason, address = docker_daemon.unreachable(), docker_daemon.address()
+    reason, address = docker_daemon.unreachable(), docker_daemon.address()  # the default run needs no Docker
     absent = f"no daemon answers at {address} ({reason}): no database in a container"
     docker = absent if reason else f"a daemon answers at {address}"
     _print("docker", docker, console)
