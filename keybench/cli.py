@@ -54,69 +54,33 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final = {
-    "advise": Command(
-        "Ask",
-        "keybench.advice.command",
-        "Say which key a table should have, why, and how to do it: without a server, and without touching one.",
-    ),
-    "inspect": Command(
-        "Ask",
-        "keybench.advice.inspection.command",
-        "Say which keys an existing database has, how full their indexes are, and where most could be gained.",
-    ),
-    "run": Command(
-        "Measure",
-        "keybench.runners.command",
-        "Insert rows under each key layout into real servers and measure what that does to the index.",
-    ),
-    "verify": Command(
-        "Measure",
-        "keybench.runners.verify.command",
-        "Ask a live server the questions that keybench's adapter and page model of it leave open.",
-    ),
-    "report": Command(
-        "Read",
-        "keybench.results.report.command",
-        "Write the report of runs: one self-contained HTML page for screens, phones and print.",
-    ),
-    "compare": Command(
-        "Read",
-        "keybench.results.compare.command",
-        "Compare two runs, or two parts of one run: what has changed, and whether the change is real.",
-    ),
-    "check": Command(
-        "Read",
-        "keybench.results.check.command",
-        "Compare a run with its baseline: page counts exactly, and times as ratios to the control over their blocks.",
-    ),
-    "export": Command(
-        "Read",
-        "keybench.results.export",
-        "Export the values of runs as tidy data: one row a value, with the reason for each absent value.",
-    ),
-    "site": Command(
-        "Read",
-        "keybench.results.site.command",
-        "Write a static site of runs that works offline: filters, a page for each run, and its values to download.",
-    ),
-    "list": Command(
-        "Keep",
-        "keybench.listing",
-        "List scenarios, databases and key layouts; make keys, read a key, print SQL functions.",
-    ),
-    "doctor": Command(
-        "Keep",
-        "keybench.runners.doctor",
+    "advise": Command("Ask", "keybench.advice.command",
+        "Say which key a table should have, why, and how to do it: without a server, and without touching one."),
+    "inspect": Command("Ask", "keybench.advice.inspection.command",
+        "Say which keys an existing database has, how full their indexes are, and where most could be gained."),
+    "run": Command("Measure", "keybench.runners.command",
+        "Insert rows under each key layout into real servers and measure what that does to the index."),
+    "verify": Command("Measure", "keybench.runners.verify.command",
+        "Ask a live server the questions that keybench's adapter and page model of it leave open."),
+    "report": Command("Read", "keybench.results.report.command",
+        "Write the report of runs: one self-contained HTML page for screens, phones and print."),
+    "compare": Command("Read", "keybench.results.compare.command",
+        "Compare two runs, or two parts of one run: what has changed, and whether the change is real."),
+    "check": Command("Read", "keybench.results.check.command",
+        "Compare a run with its baseline: page counts exactly, and times as ratios to the control over their blocks."),
+    "export": Command("Read", "keybench.results.export",
+        "Export the values of runs as tidy data: one row a value, with the reason for each absent value."),
+    "site": Command("Read", "keybench.results.site.command",
+        "Write a static site of runs that works offline: filters, a page for each run, and its values to download."),
+    "list": Command("Keep", "keybench.listing",
+        "List scenarios, databases and key layouts; make keys, read a key, print SQL functions."),
+    "doctor": Command("Keep", "keybench.runners.doctor",
         "Show what can run on this machine (databases, kinds of server, drivers, disk, memory) and how to get the "
-        "rest.",
-    ),
-    "clean": Command(
-        "Keep",
-        "keybench.runners.clean",
+        "rest."),
+    "clean": Command("Keep", "keybench.runners.clean",
         "Remove what killed runs left: folders of private servers, containers, and keybench's tables on your own "
-        "server.",
-    ),
-}
+        "server."),
+}  # fmt: skip
 
 
 class _LazyGroup(TyperGroup):

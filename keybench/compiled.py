@@ -153,8 +153,7 @@ def _directory() -> str:
 
 
 def first_use(name: str) -> bool:
-    """Whether nobody has asked for `name` before, since the kernels last changed: what it needs is not compiled yet.
-    Never where machine code cannot be kept."""
+    """Whether nobody has asked for `name` since the kernels last changed; never where machine code cannot be kept."""
     mark = Path(_directory()) / f"{name}.used"
     try:
         mark.parent.mkdir(parents=True, exist_ok=True)

@@ -17,8 +17,8 @@ def scenarios(as_json: cli.AsJson = False) -> None:
 
       keybench run --scenario azure-lag --dry-run
     """
+    loaded = [(name, load_scenario(name)) for name in scenario_names()]
     if as_json:
-        loaded = [(name, load_scenario(name)) for name in scenario_names()]
         cli.print_json(
             [
                 {"name": name, "title": one.title, "rows": one.rows or None, "writers": len(one.writer)}
@@ -30,8 +30,7 @@ def scenarios(as_json: cli.AsJson = False) -> None:
     table = Table("scenario", "title", "rows", "writers", box=None, pad_edge=False)
     for column in table.columns[2:]:
         column.justify = "right"
-    for name in scenario_names():
-        scenario = load_scenario(name)
+    for name, scenario in loaded:
         rows = f"{scenario.rows:,}" if scenario.rows else "by cache size"
         table.add_row(name, scenario.title, rows, str(len(scenario.writer)))
     console.print(table)

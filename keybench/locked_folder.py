@@ -95,8 +95,7 @@ def locked_folder(base: Path, name: str) -> Iterator[Path]:
 
 
 def sweep(base: Path, seconds: float = _REMOVE_SECONDS) -> list[Path]:
-    """Removes this user's folders in `base` whose owner is gone, that is, whose lock is free. Returns those removed.
-    `seconds`: how long it tries for each folder."""
+    """Removes this user's folders in `base` whose lock is free, and tries `seconds` for each. Returns those removed."""
     swept = []
     for lock in sorted(base.glob(f"{PREFIX}*{LOCK_SUFFIX}")):
         descriptor = _lock(lock, 0)

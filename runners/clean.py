@@ -133,10 +133,5 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' if number > 1 else ''}"
 
 
-def main() -> None:
-    """Runs the command and ends the process."""
-    cli.run(app, sweep=False)  # it says itself what was left, and removes it
-
-
 if __name__ == "__main__":
-    main()
+    cli.run(app, sweep=False)  # it says itself what was left, and removes it

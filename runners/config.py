@@ -14,7 +14,6 @@ DATABASES: Final = ("postgresql", "sqlite")
 SERVER: Final = "embedded"
 """Where the databases run if the command names none."""
 SCENARIO: Final = "quick"
-RESULTS: Final = "keybench-results.sqlite"
 
 FILE: Final = "keybench.toml"
 

@@ -3,7 +3,6 @@
 import importlib
 import shutil
 import sys
-from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from textwrap import wrap
 
@@ -31,9 +30,6 @@ _RUN_BYTES = 25_000_000
 _INDENT = 17
 """Width of the first column, which has the names."""
 
-Problems = Mapping[str, str]
-"""Why something cannot be used, by its name; empty text if it can."""
-
 
 @app.command(epilog=cli.EXIT_CODES)
 def doctor(as_json: cli.AsJson = False) -> int:
@@ -51,10 +47,13 @@ def doctor(as_json: cli.AsJson = False) -> int:
         f"{here['cpu']}, {here['cores']} cores, {gigabytes(memory.total)} of memory, "
         f"{gigabytes(memory.available)} of it available",
     )
+    # why something cannot be used, by its name; empty text if it can
     common = {"private servers": _private_servers(), "disk": _disk()}
     _print("private servers", common["private servers"] or f"can be started in {base_directory()}", console)
     _print("disk", common["disk"] or f"{gigabytes(_free())} free in {base_directory()}", console)
-    docker = _docker()
+    reason, address = docker_daemon.unreachable(), docker_daemon.address()  # the default run needs no Docker
+    absent = f"no daemon answers at {address} ({reason}): no database in a container"
+    docker = absent if reason else f"a daemon answers at {address}"
     _print("docker", docker, console)
     # each database: its drivers, and its kinds of server
     problems: dict[tuple[str, str], str] = {}  # by name of the database and kind of server
@@ -90,16 +89,10 @@ def doctor(as_json: cli.AsJson = False) -> int:
                 "default_run": {"can_start": not any({**common, **default_run}.values()), "problems": default_run},
             }
         )
-    _conclude({**common, **default_run}, console)
-    return 0
-
-
-def _conclude(problems: Problems, console: Console) -> None:
-    """Says that the default run can start; EnvironmentMissing with the reasons if it cannot."""
-    reasons = [f"  {name}: {problem}" for name, problem in problems.items() if problem]
-    if reasons:
+    if reasons := [f"  {name}: {problem}" for name, problem in {**common, **default_run}.items() if problem]:
         raise EnvironmentMissing("the default run cannot start:\n" + "\n".join(reasons))
     say(console, "the default run can start: keybench run")
+    return 0
 
 
 def _private_servers() -> str:
@@ -127,13 +120,6 @@ def _disk() -> str:
     except OSError as error:
         return f"{base_directory()}: {error.strerror}. Create it or set KEYBENCH_TMP to another directory."
     return ""
-
-
-def _docker() -> str:
-    """A sentence that says whether servers can run in containers. The default run needs none."""
-    if reason := docker_daemon.unreachable():
-        return f"no daemon answers at {docker_daemon.address()} ({reason}): no database in a container"
-    return f"a daemon answers at {docker_daemon.address()}"
 
 
 def _drivers(on: Engine) -> tuple[list[str], str]:

@@ -45,13 +45,10 @@ def disk_bytes(request: Request, trials: Sequence[TrialPlan], place: Place = "ma
     needs = [0]
     for trial in trials:
         server = request.servers[trial.database]
-        if server not in COMPUTED and place == _place(server):
+        there = "url" if is_url(server) else "docker" if server == KIND else "machine"
+        if server not in COMPUTED and place == there:
             needs.append(_table_bytes(request, trial, trial.rows))
     return max(needs)
-
-
-def _place(server: str) -> Place:
-    return "url" if is_url(server) else "docker" if server == KIND else "machine"
 
 
 def _table_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
@@ -65,10 +62,7 @@ def _table_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
     return int(rows * row_bytes)
 
 
-_MORE_ROOM = "set KEYBENCH_TMP to a folder with more room"
-
-
-def check_disk(need: int, folder: Path, otherwise: str = _MORE_ROOM) -> int:
+def check_disk(need: int, folder: Path, otherwise: str = "set KEYBENCH_TMP to a folder with more room") -> int:
     """Bytes free in the folder of the servers; EnvironmentMissing if `need` bytes and `HEAD_ROOM` do not fit.
     `otherwise` is what the error tells the user to do if fewer rows are no choice."""
     free = shutil.disk_usage(folder).free
@@ -92,8 +86,7 @@ def memory_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
 
 
 def check_memory(request: Request, trials: Sequence[TrialPlan]) -> tuple[int, int]:
-    """(bytes of memory that the trial with the greatest need takes, bytes available). EnvironmentMissing if it needs
-    more than are available."""
+    """(bytes of memory that the trial with the greatest need takes, bytes available). EnvironmentMissing if too few."""
     available = machine.available_memory()
     needs = [memory_bytes(request, trial, trial.rows) for trial in trials]
     need = max(needs)
@@ -101,18 +94,13 @@ def check_memory(request: Request, trials: Sequence[TrialPlan]) -> tuple[int, in
         trial = trials[needs.index(need)]
         # the need grows with the rows, so a binary search finds how many rows fit
         fit = bisect_right(range(1, trial.rows), available, key=lambda rows: memory_bytes(request, trial, rows))
+        unit = 10 ** max(0, len(str(fit)) - 2)  # all digits but the first two are zeros
         raise EnvironmentMissing(
             f"the largest trial ({trial.rows:,} rows) needs about {gigabytes(need)} of memory, and "
-            f"{gigabytes(available)} are available: use fewer --rows (about {_rounded_down(fit):,} fit), or a machine "
+            f"{gigabytes(available)} are available: use fewer --rows (about {fit // unit * unit:,} fit), or a machine "
             "with more memory."
         )
     return need, available
-
-
-def _rounded_down(number: float) -> int:
-    """The number, with zeros in place of all digits but the first two."""
-    unit = 10 ** max(0, len(str(int(number))) - 2)
-    return int(number // unit * unit)
 
 
 def gigabytes(size: int) -> str:

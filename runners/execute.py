@@ -181,8 +181,7 @@ def _prepare(
 
 
 def _compile(request: Request, trials: Sequence[TrialPlan], shown: Display) -> None:
-    """Before the first run on an engine, compiles what predicts its pages, with a process for each engine. Else its
-    first trials would, one after another."""
+    """Compiles the page models of engines that never ran here, all at once: their first trials would, one by one."""
     from keybench.compiled import first_use  # which imports numba, and a dry run needs none
 
     if request.scenario.kind != "load" or not request.scenario.load_path.in_order:

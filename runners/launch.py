@@ -9,6 +9,7 @@ from typing import Final, get_args
 from rich.console import Console
 
 import keybench
+from keybench import cli
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.settings import Profile
 from keybench.databases.registry import engine, engines
@@ -22,23 +23,7 @@ from keybench.runners import config
 from keybench.runners.execute import announce
 from keybench.runners.measuring import machine
 from keybench.runners.options import GIB, RunOptions
-from keybench.runners.planning.columns import (
-    check_columns,
-    check_scenario,
-    check_server_keys,
-    check_servers,
-    left_out_of_all,
-    left_out_of_models,
-)
-from keybench.runners.planning.server_choice import (
-    check_load_path,
-    check_path_on_servers,
-    check_restarts,
-    read_settings,
-    reasons_of_auto,
-    resolve,
-    with_settings_chosen,
-)
+from keybench.runners.planning import columns, server_choice
 from keybench.runners.planning.trial_plan import ALL, Request, plan, resolve_layouts
 from keybench.runners.progress import say
 from keybench.runners.trials import load_cost
@@ -68,26 +53,26 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
         scenario = scenario.with_equal_writers(options.writers)
     if options.payload:
         scenario = with_payload(scenario, options.payload)
-    scenario = with_settings_chosen(scenario, databases, read_settings(options.set or ()))
+    scenario = server_choice.with_settings_chosen(scenario, databases, server_choice.read_settings(options.set or ()))
     # what is compared: columns and layouts
-    columns = names(options.column)
-    if columns:
-        check_columns(databases, columns)
+    asked_columns = names(options.column)
+    if asked_columns:
+        columns.check_columns(databases, asked_columns)
     else:
-        check_scenario(scenario, databases)
+        columns.check_scenario(scenario, databases)
     asked, lines = names(options.layout), None
     if options.keys:
         asked, lines = (*(asked or scenario.layouts), FILE + options.keys), len(keys_of_file(options.keys))
     layouts = resolve_layouts(asked, scenario)
-    check_server_keys(layouts, databases, scenario)
-    check_load_path(scenario, databases)
+    columns.check_server_keys(layouts, databases, scenario)
+    server_choice.check_load_path(scenario, databases)
     if options.profile not in get_args(Profile):
         raise unknown_name("profile", options.profile, get_args(Profile))
     # where: servers, and what they can do
-    servers = resolve(databases, server_names(options.servers))
-    check_path_on_servers(scenario, servers)
-    check_restarts(scenario, servers)
-    check_servers(layouts, servers)
+    servers = server_choice.resolve(databases, server_names(options.servers))
+    server_choice.check_path_on_servers(scenario, servers)
+    server_choice.check_restarts(scenario, servers)
+    columns.check_servers(layouts, servers)
     check_executor(options.executor, servers)
     ram, checkpoint = load_cost.ram_and_checkpoint(options.ram, options.checkpoint, servers)
     request = Request(
@@ -95,7 +80,7 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
         servers={name: without_password(server) for name, server in servers.items()},
         scenario=scenario,
         layouts=layouts,
-        columns=columns,
+        columns=asked_columns,
         rows=options.rows or lines,
         blocks=options.blocks or scenario.blocks,
         profile=options.profile,  # type: ignore[arg-type]
@@ -116,10 +101,10 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
 def notes(options: RunOptions, request: Request) -> list[str]:
     """What the user should know about the chosen servers and layouts before the run."""
     asked = names(options.layout) or request.scenario.layouts
-    notes = reasons_of_auto(request.databases, server_names(options.servers))
-    notes.append(left_out_of_models(request.layouts, request.servers))
+    notes = server_choice.reasons_of_auto(request.databases, server_names(options.servers))
+    notes.append(columns.left_out_of_models(request.layouts, request.servers))
     if not asked or ALL in asked:
-        notes.append(left_out_of_all(request.layouts, request.servers, request.scenario))
+        notes.append(columns.left_out_of_all(request.layouts, request.servers, request.scenario))
     return [note for note in (*notes, *load_cost.notes(request)) if note]
 
 
@@ -177,7 +162,7 @@ def recorded_run(store: Store, options: RunOptions) -> tuple[str, Request, dict[
     run = store.run(options.resume)
     request = Request.from_json(run.definition)
     asked = server_names(options.server or ())
-    servers = resolve(request.databases, asked) if asked else dict(request.servers)
+    servers = server_choice.resolve(request.databases, asked) if asked else dict(request.servers)
     if any(without_password(servers[name]) != without_password(used) for name, used in request.servers.items()):
         raise UsageError(f"--resume: the run used {request.servers}; only a password may be given again with --server.")
     if run.keybench != keybench.__version__:
@@ -194,7 +179,7 @@ def command_line(arguments: Sequence[str], command: str = "run") -> str:
 
 def results_option(results: str) -> str:
     """The option that names this results database to another command; empty for the usual one."""
-    return "" if results == config.RESULTS else f" --results {without_password(results)}"
+    return "" if results == cli.RESULTS else f" --results {without_password(results)}"
 
 
 def _databases(options: RunOptions, scenario: Scenario) -> tuple[str, ...]:

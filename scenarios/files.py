@@ -76,8 +76,7 @@ def field_names() -> list[str]:
 
 
 def with_payload(scenario: Scenario, text: str) -> Scenario:
-    """The scenario with the payloads that the text of --payload lists, such as `100, 0-200:zipfian`. Its name says so.
-    UsageError for a text that cannot be read."""
+    """The scenario with the payloads of --payload, as `100, 0-200:zipfian`, and a name that says so. UsageError."""
     try:
         payload = tuple(_payload(part.strip()) for part in text.split(","))
         table = TablePart(**{**scenario.table.model_dump(), "payload": payload})

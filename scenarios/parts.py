@@ -120,20 +120,17 @@ class LoadPart(FilePart):
 
     rows_per_tx: Annotated[int, Field(gt=0, le=1_000_000)] = 1000
     skew_rows: Annotated[int, Field(ge=0, le=MOST_ROWS)] = SKEW_ROWS
-    """A writer waits before a transaction that begins more than this many rows, in planned order, ahead of the slowest
-    writer."""
+    """A writer waits before a transaction that begins more than so many rows, as planned, ahead of the slowest one."""
     path: str = ROWS.name
     """A name from `keybench.model.load_path`."""
     writers: tuple[Annotated[int, Field(ge=1, le=1024)], ...] = ()
-    """Numbers of equal writers, among which the only writer's work is divided: each gives separate trials. If there are
-    none, the writers are the scenario's."""
+    """Numbers of equal writers that divide the only writer's work, each in trials of its own; none: the scenario's."""
     isolation: Isolation | None = None
     """The level of all transactions; None: the server's default."""
     look_up: LookUp | None = None
     """What each transaction reads before it inserts."""
     filled: Share = 0.0
-    """Share of the rows that the table holds before the measured load: they are sent 1,000 a transaction, with nothing
-    else in it, and are not part of any time."""
+    """Share of the rows that come before the measured load, untimed: 1,000 a transaction, with nothing else in it."""
     watched: Annotated[int, Field(ge=0, le=200)] = 0
     """How often a second the waits of all writers are sampled."""
 
@@ -193,8 +190,7 @@ class BeforePart(FilePart):
 
     layout: Annotated[str, Field(min_length=1)]
     share: Annotated[float, Field(gt=0, lt=1)]
-    """Share of all rows whose keys have that layout; these rows come first. Then all writers restart with the measured
-    layout."""
+    """Share of all rows, the first, whose keys have that layout. Then all writers restart with the measured one."""
 
 
 class AfterPart(FilePart):

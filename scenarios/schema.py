@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil, inf
+from math import inf
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AwareDatetime, Field, field_validator, model_validator
@@ -11,22 +11,12 @@ from pydantic import AwareDatetime, Field, field_validator, model_validator
 from keybench.errors import UsageError
 from keybench.model.load_path import LoadPath, load_path
 from keybench.model.names import MOST_BLOCKS, MOST_ROWS
-from keybench.scenarios import index_phases
-from keybench.scenarios.parts import (
-    CONTENDED,
-    AfterPart,
-    BeforePart,
-    FilePart,
-    GenerationPart,
-    LoadPart,
-    ServerPart,
-    TablePart,
-    lists_to_tuples,
-)
+from keybench.model.table import is_key_and_payload
+from keybench.scenarios import index_phases, parts
 from keybench.scenarios.writers import DealPart, Phase, WriterPart, load_phases, rows_sent, timeline_problem
 
 
-class Scenario(FilePart):
+class Scenario(parts.FilePart):
     """The work of a trial. Either `rows` or `index_over_cache` determines the number of rows.
 
     Its kind (`scenario_of`) decides which of the tables below it may have.
@@ -46,23 +36,23 @@ class Scenario(FilePart):
     columns: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     """Columns in which they are measured if the user names none (`native`: the engine's own type), for all databases or
     by database; if there are none for a database, the default column of each layout."""
-    table: TablePart = TablePart()
-    load: LoadPart = LoadPart()
-    server: ServerPart = ServerPart()
+    table: parts.TablePart = parts.TablePart()
+    load: parts.LoadPart = parts.LoadPart()
+    server: parts.ServerPart = parts.ServerPart()
     writer: tuple[WriterPart, ...] = (WriterPart(id="writer"),)
     deal: DealPart = DealPart()
-    before: BeforePart | None = None
-    after: AfterPart = AfterPart()
+    before: parts.BeforePart | None = None
+    after: parts.AfterPart = parts.AfterPart()
     phase: tuple[index_phases.PhasePart, ...] = ()
     """The phases of the index's life, if it has a past; if empty, all rows are inserted into an empty table."""
-    generation: GenerationPart | None = None
+    generation: parts.GenerationPart | None = None
 
     @field_validator("columns", mode="before")
     @classmethod
     def _tuples_of_names(cls, value: Any) -> Any:
         by_database = value if isinstance(value, dict) else {"": value}  # "": for all databases
         lists = {
-            name: (texts,) if name and isinstance(texts, str) else lists_to_tuples(texts)
+            name: (texts,) if name and isinstance(texts, str) else parts.lists_to_tuples(texts)
             for name, texts in by_database.items()
         }
         for name, texts in lists.items():
@@ -72,14 +62,16 @@ class Scenario(FilePart):
         return lists.get("", lists)
 
     kind: ClassVar[Literal["load", "phases", "contention", "keys"]]
+    called: ClassVar[str]
+    """What messages call a scenario of this kind."""
     lacks: ClassVar[tuple[str, ...]]
-    """Tables of the file that a scenario of this kind does not have."""
+    """Tables of the file that it does not have."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         for name in self.lacks:
             if getattr(self, name) != type(self).model_fields[name].default:
-                raise ValueError(f"{_OF_KIND[self.kind]} has no {name}: leave it out")
+                raise ValueError(f"{self.called} has no {name}: leave it out")
         for check in (self._work_problem, self._kind_problem, self._timeline_problem):  # each relies on those before it
             if problem := check():
                 raise ValueError(problem)
@@ -152,11 +144,6 @@ class Scenario(FilePart):
         return max(self.load.writers, default=len(self.writer))
 
     @property
-    def least_rows(self) -> int:
-        """The fewest rows a trial can have if each phase that inserts is to have at least one."""
-        return max((ceil(1 / phase.share) for phase in self.phase if phase.share), default=1)
-
-    @property
     def other_layouts(self) -> tuple[str, ...]:
         """Layouts of keys that share the table with those of the measured layout."""
         named = [self.before.layout if self.before else "", *(phase.layout for phase in self.phase)]
@@ -177,15 +164,14 @@ class Scenario(FilePart):
         return self.model_copy(update={"server": server})
 
     def phases(self, rows: int) -> tuple[Phase, ...]:
-        """The phases in time of a load of `rows` rows. If the scenario has a number of rows, they are its own phases:
-        other rows change the rates, not the times."""
+        """The phases in time of a load of `rows` rows. Other rows than the scenario's own change the rates alone."""
         return load_phases(self.writer, self.rows or rows)
 
 
 class LoadScenario(Scenario):
     """Rows come into an empty table; their writers may come and go. Reads may follow."""
 
-    kind = "load"
+    kind, called = "load", "a scenario of a load"
     lacks = ("phase", "generation")
 
     def _kind_problem(self) -> str:
@@ -197,11 +183,11 @@ class LoadScenario(Scenario):
 class PhasesScenario(Scenario):
     """One writer's index has a past: insertions, deletions, cleaning, rebuilds and restarts, one after another."""
 
-    kind = "phases"
+    kind, called = "phases", "a scenario with phases"
     lacks = ("generation", "after", "deal")
 
     def _kind_problem(self) -> str:
-        if len(self.writer) > 1 or self.table.key not in ("clustered", "nonclustered"):
+        if len(self.writer) > 1 or not is_key_and_payload(self.table.key):
             return "a scenario with phases has one writer, and one table with one row for each key"
         if self.load.writers or self.load.contended or not self.load_path.in_order:
             return "a scenario with phases sends rows in order: leave out all of load but rows_per_tx and skew_rows"
@@ -215,7 +201,7 @@ class PhasesScenario(Scenario):
 class ContentionScenario(Scenario):
     """Equal writers that are always busy are watched: what they do to one another."""
 
-    kind = "contention"
+    kind, called = "contention", "a scenario with isolation, look_up, filled or watched"
     lacks = ("generation", "after", "before", "deal", "phase")
 
     def _kind_problem(self) -> str:
@@ -231,22 +217,13 @@ class ContentionScenario(Scenario):
 class KeysScenario(Scenario):
     """Threads only make keys, without a database."""
 
-    kind = "keys"
+    kind, called = "keys", "a scenario with generation"
     lacks = ("after", "before", "deal", "phase", "load", "table", "server")
 
     def _kind_problem(self) -> str:
         if self.rows is None or len(self.writer) > 1 or self.timed:
             return "a scenario with generation has rows, and one writer, whose rate is each thread's"
         return ""
-
-
-_OF_KIND = {
-    "load": "a scenario of a load",
-    "phases": "a scenario with phases",
-    "contention": "a scenario with isolation, look_up, filled or watched",
-    "keys": "a scenario with generation",
-}
-"""What messages call a scenario of each kind."""
 
 
 def scenario_of(content: Mapping[str, Any], *, strict: bool = True) -> Scenario:
@@ -261,7 +238,7 @@ def scenario_of(content: Mapping[str, Any], *, strict: bool = True) -> Scenario:
         kind = KeysScenario
     elif content.get("phase"):
         kind = PhasesScenario
-    elif isinstance(load, Mapping) and any(load.get(name) for name in CONTENDED):
+    elif isinstance(load, Mapping) and any(load.get(name) for name in parts.CONTENDED):
         kind = ContentionScenario
     if not strict:
         content = {name: content[name] for name in kind.model_fields if name in content and name not in kind.lacks}

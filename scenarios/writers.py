@@ -59,8 +59,7 @@ class WriterPart(FilePart):
     shard: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
     """The shard key, or region, of its rows, for layouts whose keys carry it."""
     server: Annotated[int, Field(ge=0, lt=1 << 16)] = 0
-    """The database server that makes its keys, if the layout's keys are made by servers: rows of several servers are
-    brought together in the measured table."""
+    """The database server that makes its keys, if servers do; the measured table brings rows of several together."""
     clock: ClockPart = ClockPart()
 
     @model_validator(mode="after")

@@ -96,8 +96,7 @@ REFUSALS: Final[dict[Order, str]] = {
 
 
 def accepts_all(fixed: NDArray[np.bool_], bits: Bytes, order: Order) -> bool:
-    """Whether a column of that order accepts every GUID that has `bits` wherever `fixed` is set: (128,) each, with the
-    first bit first."""
+    """Whether a column of that order accepts every GUID with `bits` where `fixed` is set: (128,), first bit first."""
     if order != "mariadb":
         return True
     if fixed[48] and not bits[48]:  # r6 is below 0x80
@@ -114,8 +113,7 @@ def _possible(fixed: NDArray[np.bool_], bits: Bytes, byte: int) -> NDArray[np.bo
 
 
 def _sequence(order: Order, bits: FixedBits) -> tuple[int, ...]:
-    """The sequence in which a column of that order compares the bytes of all GUIDs with these fixed bits; empty if it
-    is not the same for all of them."""
+    """The sequence in which a column of that order compares bytes; empty unless all GUIDs with these bits share it."""
     if order != "mariadb":
         return PERMUTATIONS.get(order, ())
     sixth, eighth = _possible(*bits, 6), _possible(*bits, 8)

@@ -14,8 +14,7 @@ from keybench.model.payload import Payload
 from keybench.model.table import KeyRole, is_key_and_payload
 
 Transport = Literal["rows", "bulk"]
-"""What an engine offers to a load path. `rows` are inserts, with one index insertion per row in order of arrival.
-`bulk` is the server's bulk path."""
+"""What an engine offers to a load path: `rows`, with an index insertion each in order of arrival, or `bulk`."""
 
 
 class PreparesRows(Protocol):

@@ -20,8 +20,7 @@ _FIRST_MOMENT = 1_767_225_600_000_000
 
 @dataclass(frozen=True)
 class Payload:
-    """`width` ASCII letters per row, or the first of them. Texts repeat every 4,096 rows, so that client memory holds
-    each only once."""
+    """`width` ASCII letters per row, or the first of them. Texts repeat every 4,096 rows, which saves memory."""
 
     width: int
     created: NDArray[np.int64] | None = field(default=None, compare=False)

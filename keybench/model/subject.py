@@ -30,9 +30,7 @@ class SubjectKind(StrEnum):
     """The machine on which a trial runs."""
 
 
-_UNNAMED = frozenset(
-    {SubjectKind.KEY, SubjectKind.MODEL, SubjectKind.CLUSTERED, SubjectKind.PARENT, SubjectKind.MACHINE}
-)
+_NAMED = frozenset({SubjectKind.WRITER, SubjectKind.PHASE, SubjectKind.MODEL_PHASE, SubjectKind.WAIT})
 
 
 @dataclass(frozen=True, order=True)
@@ -46,7 +44,7 @@ class Subject:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if (self.kind in _UNNAMED) == bool(self.name):
+        if (self.kind in _NAMED) != bool(self.name):
             raise ValueError(f"a subject of the kind {self.kind} {'has no' if self.name else 'needs a'} name")
 
     @staticmethod

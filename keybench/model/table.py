@@ -70,8 +70,7 @@ class Table:
     lengths: PayloadLengths | None = None
     """How many characters each row has; None if all have `payload`."""
     status: bool = False
-    """Whether rows have a third column, `status`: an integer of 4 bytes, which the server sets to 0 and which has an
-    index of its own, that is not unique."""
+    """Whether rows have a third column, `status`: 4 bytes, 0 at first, with an index of its own, not unique."""
     longest: int = 0
     """How many characters updates may give the payload; 0 if none gives more than `payload`."""
     measures_rows: bool = False

@@ -116,12 +116,10 @@ def with_known_servers(trials: Sequence[Trial]) -> list[Trial]:
     for trial in trials:
         if trial.status == "ok":
             good[trial.database].add(trial.server)
-
-    def known(trial: Trial) -> Trial:
-        servers = good[trial.database] or {trial.server}
-        return trial if trial.server in servers else replace(trial, server=min(servers))
-
-    return [known(trial) for trial in trials]
+    return [
+        replace(trial, server=min(names)) if (names := good[trial.database]) and trial.server not in names else trial
+        for trial in trials
+    ]
 
 
 def repeats(run: Run, trial: Trial) -> bool:

@@ -43,8 +43,7 @@ class Judgement:
 
 
 def time_metric(group: Group) -> Metric:
-    """The metric to compare: the time of the second half of the rows, when caches and pages have settled, if it was
-    measured; else the time of all rows."""
+    """The time of the second half of the rows, when caches and pages have settled; where unknown, of all rows."""
     return Metric.SECOND_HALF_SECONDS if group.values(Metric.SECOND_HALF_SECONDS) else Metric.INSERT_SECONDS
 
 

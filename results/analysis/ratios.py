@@ -47,8 +47,7 @@ def ratio_to_control(treated: ByBlock, control: ByBlock) -> RatioEstimate | None
 
 
 def estimate(logs: Floats) -> RatioEstimate | None:
-    """The median of log ratios (one per block, NaN if missing) as a ratio with its bootstrap interval. None without any
-    ratio."""
+    """The median of log ratios (one per block, NaN if missing) as a ratio with its interval; None if all are NaN."""
     known = logs[~np.isnan(logs)]
     if not len(known):
         return None

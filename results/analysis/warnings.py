@@ -75,8 +75,7 @@ def _pace(run: Run, timed: Sequence[Trial]) -> str:
 
 
 def _drift(trials: Sequence[Trial]) -> float | None:
-    """Relative change of the sentinel's time (a fixed loop) from the first to the last quarter of the trials. None if
-    there are too few trials."""
+    """Relative change of the sentinel's time from the first to the last quarter of the trials; None for too few."""
     values = _values(trials, Metric.SENTINEL_MS)
     if len(values) < _ENOUGH_TRIALS:
         return None

@@ -18,18 +18,7 @@ import keybench
 from keybench.errors import UsageError
 from keybench.results import tidy
 from keybench.results.atomic_file import atomic_file
-from keybench.results.bundle.private import (
-    TEXT,
-    Names,
-    Texts,
-    public_environment,
-    public_names,
-    public_run,
-    public_trial,
-    publishable,
-    stand_in,
-    unit,
-)
+from keybench.results.bundle import private
 from keybench.results.store.database import Store
 from keybench.results.store.records import Run, Trial
 from keybench.results.tidy import TRIAL, VALUE
@@ -76,17 +65,19 @@ def write_bundle(store: Store, name: str, path: Path, agree: Callable[[Sequence[
     trials = store.trials(run.id)
     if not trials:
         raise UsageError(f"run {run.id} holds no trials, so there is nothing to send: name another run.")
-    names: Names = Texts() if agree else public_names(run, trials)
-    shown = public_run(run, names)
-    shown_trials = [public_trial(trial, names) for trial in publishable(run, trials)]
+    names: private.Names = private.Texts() if agree else private.public_names(run, trials)
+    shown = private.public_run(run, names)
+    shown_trials = [private.public_trial(trial, names) for trial in private.publishable(run, trials)]
+    stored = store.warnings(run.id) if agree else ()
+    warnings = [private.stand_in(text, names, private.TEXT) for text in stored]
     files = {
         RUN: json_text(
             {
                 **asdict(shown),
                 "started": shown.started.isoformat(),
                 "seed": str(shown.seed),
-                "environments": [asdict(public_environment(one, names)) for one in store.environments(run.id)],
-                "warnings": [stand_in(text, names, TEXT) for text in store.warnings(run.id)] if agree else [],
+                "environments": [asdict(private.public_environment(one, names)) for one in store.environments(run.id)],
+                "warnings": warnings,
             }
         ),
         VALUES: _values(shown, shown_trials),
@@ -124,6 +115,6 @@ def _values(run: Run, trials: list[Trial]) -> str:
     for trial in trials:
         of_trial = list(tidy.values(run.id, [trial], run.load_path))
         for row, reading in zip(of_trial, trial.readings, strict=False):
-            row["unit"] = unit(trial.database, reading)
+            row["unit"] = private.unit(trial.database, reading)
         rows += of_trial
     return csv_text(rows)

@@ -140,8 +140,7 @@ def _merged(old: Iterable[BaselineGroup[AnyArm]], new: Iterable[BaselineGroup[An
 
 
 def load(path: Path) -> Baseline:
-    """Reads the file. Raises UsageError if it is missing, unreadable, not a baseline, damaged, or written by a newer
-    keybench."""
+    """Reads the file. UsageError if it is missing, unreadable, not a baseline, damaged, or of a newer keybench."""
     try:
         content = parsers.from_json(parsers.file_text(path))
     except FileNotFoundError:
@@ -178,8 +177,7 @@ def _damaged(path: Path, why: str) -> UsageError:
 
 
 def save(path: Path, baseline: Baseline) -> bool:
-    """Writes the whole file; False if it already has this content. Raises UsageError if it cannot be written; the file
-    is then unchanged."""
+    """Writes the whole file; False if it already has this content. If it cannot be: UsageError, and no change."""
     new = text(baseline)
     with suppress(OSError), parsers.regular_file(path) as file:  # what cannot be read cannot be written either
         if file.read() == new.encode():

@@ -163,10 +163,6 @@ _SIGNS = {0: "✅", 1: "❌", 3: "❓"}
 """The verdict in words, and its sign in Markdown, by exit code."""
 
 
-def _title(kind: Kind) -> str:
-    return _TITLES.get(kind, kind)
-
-
 def _scenario(work: Conditions) -> str:
     """The scenario in a few words."""
     rows, payload, writers = work.get("rows"), work.get("payload"), work.get("writers")
@@ -175,17 +171,6 @@ def _scenario(work: Conditions) -> str:
     parts.append(f"{writers} writers" if writers != 1 else "")
     parts.append(str(work.get("key")) if work.get("key") != "clustered" else "")
     return ", ".join(part for part in parts if part)
-
-
-def _database(work: Conditions) -> str:
-    """The database and what kind of server it was."""
-    return f"{work.get('database')} ({work.get('server')})"
-
-
-def _arm(finding: CheckFinding) -> str:
-    """Layout and column, and the subject if it is not the key's index."""
-    parts = (finding.layout, finding.column, str(finding.subject) if finding.subject != KEY else "")
-    return " · ".join(part for part in parts if part)
 
 
 def _what(finding: CheckFinding) -> str:
@@ -209,14 +194,16 @@ def finding_lines(outcome: Outcome) -> Iterator[str]:
         for findings in list(causes.values())[:MOST_LISTED]:
             yield _line(findings)
         if len(causes) > MOST_LISTED:
-            yield f"{_title(kind)}: and {len(causes) - MOST_LISTED:,} more"
+            yield f"{_TITLES.get(kind, kind)}: and {len(causes) - MOST_LISTED:,} more"
 
 
 def _line(findings: Sequence[CheckFinding]) -> str:
     """One cause: its most telling finding, and how many others it has, of which layouts."""
     first = min(findings, key=lambda one: (_is_harmless(one), one.metric != Metric.LEAF_PAGES))  # the first such one
-    title = "change" if all(map(_is_harmless, findings)) else _title(first.kind)
-    place = " · ".join(part for part in (_database(first.work), _arm(first), _scenario(first.work)) if part)
+    title = "change" if all(map(_is_harmless, findings)) else _TITLES.get(first.kind, first.kind)
+    subject = "" if first.subject == KEY else str(first.subject)
+    database = f"{first.work.get('database')} ({first.work.get('server')})"
+    place = " · ".join(filter(None, (database, first.layout, first.column, subject, _scenario(first.work))))
     layouts = listed(sorted({one.layout for one in findings}), 3)
     more = f"; and {len(findings) - 1:,} more of {layouts}" if len(findings) > 1 else ""
     return f"{title}: {place}: {_what(first)}{more}"

@@ -15,20 +15,10 @@ from typing import Final, Literal
 
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, Subject
+from keybench.results import comparison
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ALPHA
 from keybench.results.check.baseline import AnyArm, Baseline, BaselineGroup, CountArm, CountGroup, TimeArm, TimeGroup
-from keybench.results.comparison import (
-    Change,
-    Conditions,
-    ExactChange,
-    changes_between_runs,
-    differences,
-    effect,
-    exact_changes,
-    logs,
-    work_of,
-)
 
 Kind = Literal["failed", "changed", "slower", "unclear", "faster", "kept", "not comparable", "new", "not measured"]
 
@@ -46,7 +36,7 @@ class CheckFinding:
     """One result of the check. `layout`, `column` and `metric` are empty if it concerns a whole group."""
 
     kind: Kind
-    work: Conditions
+    work: comparison.Conditions
     layout: str = ""
     column: str = ""
     subject: Subject = KEY
@@ -81,7 +71,7 @@ def failures(groups: Iterable[Group]) -> list[CheckFinding]:
     return [
         CheckFinding("failed", work, trial.layout, trial.column, note=f"block {trial.block}: {trial.error}")
         for group in groups
-        for work in [work_of(group)]
+        for work in [comparison.work_of(group)]
         for trial in sorted(group.trials, key=lambda trial: (trial.block, trial.position))
         if trial.status == "error"
     ]
@@ -121,7 +111,7 @@ def _matched(
         elif same_work:
             # The conditions that differ from the most similar group.
             differing = min(
-                (list(differences(group.conditions, other.conditions, ".")) for other in same_work), key=len
+                (list(comparison.differences(group.conditions, other.conditions, ".")) for other in same_work), key=len
             )
             texts = [f"{name} {_shown(new)}, in the baseline {_shown(old)}" for name, new, old in differing]
             findings.append(CheckFinding("not comparable", group.work, note=f"{what}: {'; '.join(texts)}"))
@@ -166,29 +156,20 @@ def _compare_counts(group: CountGroup, before: CountGroup, findings: list[CheckF
             values = now[old.key].by_block(metric)
             blocks = len({*earlier} & {*values})
             compared += blocks
-            if changed := exact_changes(earlier, values, _EQUAL):
+            if changed := comparison.exact_changes(earlier, values, _EQUAL):
                 findings.append(_changed(group.work, now[old.key], metric, changed, blocks))
     return compared
 
 
 def _changed(
-    work: Conditions, arm: CountArm, metric: Metric, changed: Sequence[ExactChange], blocks: int
+    work: comparison.Conditions, arm: CountArm, metric: Metric, changed: Sequence[comparison.ExactChange], blocks: int
 ) -> CheckFinding:
     """The finding on one metric of an arm: its values in the first of the `changed` blocks, of `blocks` compared."""
     block, was, now = changed[0]
-    note = "no longer measured" if now is None else effect(metric, rises=now > was) or "changed"
+    note = "no longer measured" if now is None else comparison.effect(metric, rises=now > was) or "changed"
     where = f"; block {block}, {len(changed)} of {blocks} blocks differ" if blocks > 1 else ""
-    return CheckFinding(
-        "changed",
-        work,
-        layout=arm.layout,
-        column=arm.column,
-        subject=arm.subject,
-        metric=metric,
-        old=_number(was),
-        new=_number(now),
-        note=note + where,
-    )
+    old, new = _number(was), _number(now)
+    return CheckFinding("changed", work, arm.layout, arm.column, arm.subject, metric, old, new, note + where)
 
 
 def _number(value: float | None) -> str:
@@ -204,24 +185,22 @@ def _compare_times(
     """Adds a finding for each ratio that run and baseline both have. Returns the number of ratios."""
     earlier = {arm.key: arm for arm in before.arms}
     shared = [(earlier[arm.key], arm) for arm in group.arms if arm.key in earlier]
-    changes = changes_between_runs([logs(old.by_block) for old, _ in shared], [logs(now.by_block) for _, now in shared])
+    changes = comparison.changes_between_runs(
+        [comparison.logs(old.by_block) for old, _ in shared], [comparison.logs(now.by_block) for _, now in shared]
+    )
     for (old, now), change in zip(shared, changes, strict=True):
         kind, note = _verdict(old, now, change, limits[now.metric] / 100)
-        before_text, now_text = f"{old.ratio:.3g}×", f"{now.ratio:.3g}×"
-        findings.append(
-            CheckFinding(
-                kind, group.work, now.layout, now.column, metric=now.metric, old=before_text, new=now_text, note=note
-            )
-        )
+        ratios = f"{old.ratio:.3g}×", f"{now.ratio:.3g}×"
+        findings.append(CheckFinding(kind, group.work, now.layout, now.column, KEY, now.metric, *ratios, note))
     return len(shared)
 
 
-def _verdict(old: TimeArm, now: TimeArm, change: Change, limit: float) -> tuple[Kind, str]:
+def _verdict(old: TimeArm, now: TimeArm, change: comparison.Change, limit: float) -> tuple[Kind, str]:
     """(the kind of finding on one ratio, the figures that decided it). `limit`: the share by which it may grow."""
     ratio = change.ratio
     blocks, earlier = len(now.by_block), len(old.by_block)
     needed = blocks_needed(earlier)
-    if old.by_block.keys() == now.by_block.keys() and not exact_changes(old.by_block, now.by_block, _EQUAL):
+    if old.by_block.keys() == now.by_block.keys() and not comparison.exact_changes(old.by_block, now.by_block, _EQUAL):
         return "kept", "exactly the same values"
     if ratio is None or blocks < needed:
         most = f"{needed} are needed" if needed < _MANY else "the baseline needs 2 or more"

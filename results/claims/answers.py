@@ -12,7 +12,7 @@ from keybench.model.names import NO_DATABASE
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.claims.claim import ARITHMETIC, Claim, ClaimQuestion, claims
-from keybench.results.claims.estimate import ClaimAnswer, NoAnswer, answering_groups, can_answer, estimate, shown
+from keybench.results.claims.estimate import ClaimAnswer, answering_groups, can_answer, estimate, shown
 from keybench.results.store.database import Store
 from keybench.results.wording import plural
 
@@ -162,7 +162,7 @@ def _answer_question(claim: Claim, question: ClaimQuestion, groups: Sequence[Gro
         asked = [group for group in groups if group.database == database and can_answer(group, question)]
         tried = [(group, estimate(group, question)) for group in asked]
         good = [(group, answer) for group, answer in tried if isinstance(answer, ClaimAnswer)]
-        problems += [f"{_place(group)}: {answer.reason}" for group, answer in tried if isinstance(answer, NoAnswer)]
+        problems += [f"{_place(group)}: {answer}" for group, answer in tried if isinstance(answer, str)]
         if good:
             # Of several that are equally good, the last one: runs are in order of time.
             group, answer = max(reversed(good), key=lambda one: _rank(question, *one))
@@ -287,8 +287,7 @@ def _answer(row: ClaimRow) -> list[str]:
 
 
 def _wrapped(text: str, first: int, following: int | None = None) -> list[str]:
-    """Lines of at most `_WIDTH` characters. `first` and `following` are the indents of the first and later lines. Names
-    with hyphens are not broken."""
+    """Lines of at most `_WIDTH` characters, the first and the `following` ones indented; no word is broken."""
     indents = " " * first, " " * (first if following is None else following)
     wrapper = TextWrapper(_WIDTH, initial_indent=indents[0], subsequent_indent=indents[1])
     wrapper.break_on_hyphens = wrapper.break_long_words = False

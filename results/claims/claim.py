@@ -88,8 +88,7 @@ class ClaimQuestion(_Part):
     chunks: Annotated[int, Field(ge=2)] = 2
     value: float | None = None
     within: Factor = 0.05
-    """Values this close to the published one, or to no effect, count as equal. Ratios: a factor minus 1. Differences:
-    in units."""
+    """Values this close to the published one, or to no effect, are equal: a factor minus 1, of differences in units."""
     low: float | None = None
     high: float | None = None
     """The published range, instead of `value`; if only one bound is given, the other side is open."""
@@ -235,8 +234,7 @@ class Claim(_Part):
 
 @cache
 def claims() -> tuple[Claim, ...]:
-    """All claims: files by name, and within a file in its order. Raises UsageError for invalid data; only a changed
-    file can contain it."""
+    """All claims: files by name, and within a file in its order. UsageError for a file that was changed wrongly."""
     all_claims: list[Claim] = []
     folder = files(__package__) / "data"
     for name in sorted(item.name for item in folder.iterdir() if item.name.endswith(".toml")):

@@ -42,8 +42,7 @@ def can_answer(group: Group, question: ClaimQuestion) -> bool:
 
 
 def arm_of(group: Group, side: ClaimSide) -> Arm | None:
-    """The arm that a side of a comparison names; None if the group has none. A side without a column means the layout's
-    default column, where the run recorded it."""
+    """The arm that a side of a comparison names, without a column in the recorded default one; None without any."""
     arms = {arm.column: arm for arm in group.arms if arm.layout == side.layout}
     if side.column:
         return arms.get(side.column)
@@ -75,38 +74,31 @@ class ClaimAnswer:
         return f"{shown(self.value, unit)} ({kind}{shown(self.low, unit)} to {shown(self.high, unit)}, {blocks})"
 
 
-@dataclass(frozen=True)
-class NoAnswer:
-    """No estimate, and the reason as a sentence."""
-
-    reason: str
-
-
 def shown(value: float, unit: str) -> str:
     """A figure in that unit as text."""
     return ratio(value) if unit == "×" else f"{number(value)} {unit}".strip()
 
 
-def estimate(group: Group, question: ClaimQuestion) -> ClaimAnswer | NoAnswer:
-    """The answer of one group of trials, or why it has none."""
+def estimate(group: Group, question: ClaimQuestion) -> ClaimAnswer | str:
+    """The answer of one group of trials, or why it has none, as a sentence."""
     # what stands against an answer
     path = load_path(group.run.load_path)
     if not path.in_order:
-        return NoAnswer(path.no_claim)
+        return path.no_claim
     if group.rows < question.rows_at_least:
-        return NoAnswer(f"{group.rows:,} rows are too few: the claim needs {question.rows_at_least:,}.")
+        return f"{group.rows:,} rows are too few: the claim needs {question.rows_at_least:,}."
     arms = []
     for side in question.sides:
         arm = arm_of(group, side)
         if arm is None:
-            return NoAnswer(f"{side} is not among the trials.")
+            return f"{side} is not among the trials."
         arms.append(arm)
     if problem := _small(group, question, arms[0]):  # of two, the one that the claim is about
-        return NoAnswer(problem)
+        return problem
     # the figure that the question asks for: growth and value of one arm, ratio and difference of two
     if question.compare == "growth":
         first, last = _growth(arms[0], question.chunks)
-        return _summary(question, last, first, "measured") or NoAnswer(_absent(arms[:1], question, last))
+        return _summary(question, last, first, "measured") or _absent(arms[:1], question, last)
     values = [arm.values(question.metric) for arm in arms]
     origins = set[str]().union(*(arm.origins(question.metric) for arm in arms))
     origin = "modelled" if group.modelled else "derived" if "derived" in origins else "measured"
@@ -115,7 +107,7 @@ def estimate(group: Group, question: ClaimQuestion) -> ClaimAnswer | NoAnswer:
         answer = _summary(question, values[0], dict.fromkeys(values[0], rows), origin)
     else:
         answer = _summary(question, values[0], values[1], origin)
-    return answer or NoAnswer(_absent(arms, question, *values))
+    return answer or _absent(arms, question, *values)
 
 
 def _small(group: Group, question: ClaimQuestion, arm: Arm) -> str:
@@ -157,8 +149,7 @@ def _absent(arms: list[Arm], question: ClaimQuestion, *values: ByBlock) -> str:
 
 
 def _summary(question: ClaimQuestion, treated: ByBlock, control: ByBlock, origin: str) -> ClaimAnswer | None:
-    """The answer from `treated` and `control`, compared in each block that has both; None if there is none. The
-    interval of an exact figure is its range."""
+    """`treated` over `control` (or less it) in each block with both; None without one. An exact figure has a range."""
     blocks = sorted(block for block in treated if block in control)
     if question.compare == "difference":
         each = [treated[block] - control[block] for block in blocks]

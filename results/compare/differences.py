@@ -11,20 +11,9 @@ from typing import Literal
 from keybench.errors import UsageError, unknown_name
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL, NO_DATABASE
+from keybench.results import comparison
 from keybench.results.analysis.arms import Arm, arms_of, repeats, with_known_servers
 from keybench.results.analysis.ratios import ByBlock, RatioEstimate, verdict
-from keybench.results.comparison import (
-    Change,
-    changes_between_runs,
-    changes_in_blocks,
-    definition_of,
-    described,
-    differences,
-    effect,
-    exact_changes,
-    logs,
-    untested_change,
-)
 from keybench.results.store.database import Store
 from keybench.results.store.records import Environment, Run, Trial
 
@@ -103,9 +92,7 @@ def part(
     label = run.id + (":" + ",".join(f"{key}={value}" for key, value in chosen.items()) if chosen else "")
     if chosen and not picked:
         raise UsageError(f"{label}: no trial of the run has all of these: name fewer of them.")
-    return ComparisonSide(
-        name=label, run=run, arms=picked, environments=tuple(environments), chosen=chosen, all_arms=all_arms
-    )
+    return ComparisonSide(label, run, picked, tuple(environments), chosen, all_arms)
 
 
 def against_control(whole: ComparisonSide) -> tuple[ComparisonSide, ComparisonSide]:
@@ -228,7 +215,7 @@ class ComparisonRow:
         """`better` or `worse` if the verdict and the metric's direction determine it, else empty."""
         if self.verdict not in {"faster", "slower", "lower", "higher"}:
             return ""
-        return effect(self.metric, rises=self.verdict in {"slower", "higher"})
+        return comparison.effect(self.metric, rises=self.verdict in {"slower", "higher"})
 
     @property
     def compared(self) -> bool:
@@ -280,16 +267,7 @@ def _row(
         return None
     exact = metric.definition.exact
     old_median, new_median = (median(values.values()) if values else None for values in (old_values, new_values))
-    row = ComparisonRow(
-        database=new.database,
-        server=new.server,
-        payload=new.payload,
-        before=old.name,
-        after=new.name,
-        metric=metric,
-        old=old_median,
-        new=new_median,
-    )
+    row = ComparisonRow(new.database, new.server, new.payload, old.name, new.name, metric, old_median, new_median)
     if not old_values or not new_values:
         if not old_values and not new_values and old.good and new.good:
             return None  # neither engine provides it
@@ -298,13 +276,13 @@ def _row(
         return replace(row, verdict="not comparable", reason="; ".join(reasons)), None
     if exact and _same_counts(before, after, old, new):
         return _exactly(row, old_values, new_values), None
-    values = logs(old_values), logs(new_values)
+    values = comparison.logs(old_values), comparison.logs(new_values)
     if before.run.id == after.run.id or not metric.definition.is_time:
         return row, values
     # times of two runs
     old_ratios, new_ratios = _to_control(before, old, metric), _to_control(after, new, metric)
     if not old_ratios or not new_ratios:
-        return replace(row, estimate=untested_change(*values), reason=RAW), None
+        return replace(row, estimate=comparison.untested_change(*values), reason=RAW), None
     return replace(row, relative=True), (old_ratios, new_ratios)
 
 
@@ -313,15 +291,15 @@ def _reasons_against(before: ComparisonSide, after: ComparisonSide, old: Arm, ne
     if before.run.id == after.run.id:
         return []
     first, second = (
-        described(side.run, arm.trials, side.environment(arm), exact=exact)
+        comparison.described(side.run, arm.trials, side.environment(arm), exact=exact)
         for side, arm in ((before, old), (after, new))
     )
     reasons = [
         f"{name}: {'unknown' if one is None else one}, then {'unknown' if other is None else other}"
-        for name, one, other in differences(first, second, " ")
+        for name, one, other in comparison.differences(first, second, " ")
     ]
     scenario = before.run.scenario
-    if scenario == after.run.scenario and definition_of(before.run) != definition_of(after.run):
+    if scenario == after.run.scenario and comparison.definition_of(before.run) != comparison.definition_of(after.run):
         reasons.append(f"scenario {scenario}: its definition changed between the runs")
     return reasons
 
@@ -340,7 +318,7 @@ def _exactly(row: ComparisonRow, old: ByBlock, new: ByBlock) -> ComparisonRow:
     if not blocks:
         return replace(row, verdict="not measured", reason="no block has both values")
     # the directions of change: {True} if all changed blocks rise, {False} if all fall
-    rises = {new[block] > old_value for block, old_value, _ in exact_changes(old, new, _EQUAL)}
+    rises = {new[block] > old_value for block, old_value, _ in comparison.exact_changes(old, new, _EQUAL)}
     outcome: Verdict = "changed" if len(rises) > 1 else "higher" if True in rises else "lower" if rises else "same"
     old_median, new_median = (median(values[block] for block in blocks) for values in (old, new))
     positive = old_median > 0 and new_median > 0
@@ -353,7 +331,7 @@ def _to_control(side: ComparisonSide, arm: Arm, metric: Metric) -> dict[int, flo
     control = side.control(arm)
     if control is None or control.layout == arm.layout:
         return {}
-    values, base = logs(arm.values(metric)), logs(control.values(metric))
+    values, base = comparison.logs(arm.values(metric)), comparison.logs(control.values(metric))
     ratios = {block: value - base[block] for block, value in values.items() if block in base}
     return {block: ratio for block, ratio in ratios.items() if not isnan(ratio)}
 
@@ -361,12 +339,12 @@ def _to_control(side: ComparisonSide, arm: Arm, metric: Metric) -> dict[int, flo
 def _tested(rows: Sequence[tuple[ComparisonRow, Samples | None]], *, in_blocks: bool) -> list[ComparisonRow]:
     """The rows; those with samples get estimate, joint p and verdict. `in_blocks`: both sides share their blocks."""
     samples = [pair for _, pair in rows if pair]
-    test = changes_in_blocks if in_blocks else changes_between_runs
+    test = comparison.changes_in_blocks if in_blocks else comparison.changes_between_runs
     changes = iter(test([old for old, _ in samples], [new for _, new in samples]))
     return [_judged(row, next(changes)) if pair else row for row, pair in rows]
 
 
-def _judged(row: ComparisonRow, change: Change) -> ComparisonRow:
+def _judged(row: ComparisonRow, change: comparison.Change) -> ComparisonRow:
     """The row with its ratio, p and verdict, which for a time is `faster` or `slower`, else `lower` or `higher`."""
     if change.ratio is None:  # no positive values, so no logarithms
         return replace(row, verdict="same" if row.old == row.new else "unclear", reason=NO_RATIO)

@@ -19,35 +19,15 @@ from numpy.typing import NDArray
 
 # Name of the CSS variable, and its fallback on white.
 _FALLBACKS: Final = {
-    "ink": "#1f2328",
-    "soft": "#656d76",
-    "rule": "#dfe3e8",
-    "paper": "#ffffff",
-    "k1": "#b9c2cc",
-    "k2": "#e3a008",
-    "k3": "#b3261e",
-    "k4": "#5b7c99",
+    "ink": "#1f2328", "soft": "#656d76", "rule": "#dfe3e8", "paper": "#ffffff",
+    "k1": "#b9c2cc", "k2": "#e3a008", "k3": "#b3261e", "k4": "#5b7c99",
     # Okabe and Ito's colours without yellow, then four of Tol's: they differ for every common colour blindness.
-    "c0": "#0072b2",
-    "c1": "#d55e00",
-    "c2": "#009e73",
-    "c3": "#cc79a7",
-    "c4": "#e69f00",
-    "c5": "#56b4e9",
-    "c6": "#332288",
-    "c7": "#882255",
-    "c8": "#999933",
-    "c9": "#44aa99",
+    "c0": "#0072b2", "c1": "#d55e00", "c2": "#009e73", "c3": "#cc79a7", "c4": "#e69f00",
+    "c5": "#56b4e9", "c6": "#332288", "c7": "#882255", "c8": "#999933", "c9": "#44aa99",
     # A ramp from dark to light (after viridis), so that the colours differ in black-and-white print too.
-    "w0": "#440154",
-    "w1": "#46327e",
-    "w2": "#365c8d",
-    "w3": "#277f8e",
-    "w4": "#1fa187",
-    "w5": "#4ac16d",
-    "w6": "#97c93c",
-    "w7": "#d8bd12",
-}
+    "w0": "#440154", "w1": "#46327e", "w2": "#365c8d", "w3": "#277f8e",
+    "w4": "#1fa187", "w5": "#4ac16d", "w6": "#97c93c", "w7": "#d8bd12",
+}  # fmt: skip
 
 
 def _css(name: str) -> str:
@@ -134,28 +114,19 @@ class Canvas:
         self._texts: list[str] = []
 
     def text(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        *,
-        ha: Align = "left",
-        color: str = INK,
-        fontsize: float = SIZE,
-        **style: str,
+        self, x: float, y: float, text: str, *, ha: Align = "left", color: str = INK, size: float = SIZE, **style: str
     ) -> None:
         """One line of text, vertically centred on the point; `style` holds SVG attributes, with _ in place of -."""
         anchor = {"left": "", "center": ' text-anchor="middle"', "right": ' text-anchor="end"'}[ha]
         more = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in style.items())
         printable = _UNPRINTABLE.sub("\ufffd", text)
         self._texts.append(
-            f'<text x="{x:.1f}" y="{y + _BASELINE * fontsize:.1f}"{anchor} font-size="{fontsize:g}" '
+            f'<text x="{x:.1f}" y="{y + _BASELINE * size:.1f}"{anchor} font-size="{size:g}" '
             f'style="fill: {color}"{more}>{escape(printable)}</text>'
         )
 
     def path(self, points: NDArray[np.float64], codes: Sequence[int] = (), *, digits: int = 1, **style: Any) -> None:
-        """A path through (n, 2) pixels, rounded to `digits`; `codes` are matplotlib's, by default one line: 1 moves to
-        the first point, 2 draws to each other."""
+        """A path through (n, 2) pixels, rounded to `digits`; `codes`: matplotlib's (1 moves, 2 draws), else a line."""
         places = [f"{x:g} {y:g}" for x, y in np.round(points, digits).tolist()]
         steps, before = [], 0
         for code, place in zip(codes or [1] + [2] * (len(places) - 1), places, strict=True):
@@ -211,10 +182,6 @@ class Canvas:
         points, codes = _shape(style.marker)
         look = {"facecolor": PAPER, "edgecolor": style.colour} if hollow else {"facecolor": style.colour}
         self.path(points * size + (x, y), codes, digits=2, linewidth=1.4, **look)
-
-    def swatch(self, x: float, y: float, colour: str, hatch: Hatch = "") -> None:
-        """A small filled square; the point is the middle of its left side."""
-        self.bars(np.array([[x, y - 5, x + 10, y + 5]]), facecolor=colour, hatch=hatch)
 
     def line(self, x: float, y: float, length: float, **style: Any) -> None:
         """A horizontal line that begins at the point."""

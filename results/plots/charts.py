@@ -10,17 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.results.plots.canvas import INK, SMALL, SOFT, WIDTH, Hatch, label_lines, text_width
-from keybench.results.plots.panels import (
-    GAP,
-    LINE,
-    NamedRows,
-    Panels,
-    PlotRow,
-    Scale,
-    draw_legend,
-    legend_height,
-    ratio_limits,
-)
+from keybench.results.plots.panels import GAP, LINE, NamedRows, Panels, PlotRow, Scale, draw_legend, legend_height
 
 _TICK: Final = 30.0
 """Width of a tick's label, in pixels."""
@@ -69,7 +59,7 @@ def dot_plot(rows: Sequence[PlotRow], panels: Sequence[Panel], prefix: str) -> s
     for panel, title, text_room in zip(panels, titles, widths, strict=True):
         right = left + width + 6 + text_room
         for number, line in enumerate(title):
-            table.canvas.text(left, 8 + LINE * number, line, font_weight="bold", fontsize=SMALL)
+            table.canvas.text(left, 8 + LINE * number, line, font_weight="bold", size=SMALL)
         _draw_panel(table, rows, panel, left, width, right)
         left = right + GAP
     return table.canvas.svg(prefix)
@@ -82,20 +72,25 @@ def _draw_panel(
     canvas = table.canvas
     box = table.box(left, width, _scale(panel, width), panel.label)
     if panel.reference is not None:
-        box.upright(panel.reference, SOFT)
+        box.upright(panel.reference)
     for row, dot, y in zip(rows, panel.dots, table.centres, strict=True):
         if dot.value is None:
-            canvas.text(right, y, dot.text, ha="right", color=SOFT, fontsize=SMALL, font_style="italic")
+            canvas.text(right, y, dot.text, ha="right", color=SOFT, size=SMALL, font_style="italic")
             continue
         canvas.interval(box.across(dot.low), box.across(dot.high), y, row.style.colour)
         canvas.marker(box.across(dot.value), y, row.style, hollow=row.hollow or dot.hollow)
-        canvas.text(right, y, dot.text, ha="right", fontsize=SMALL)
+        canvas.text(right, y, dot.text, ha="right", size=SMALL)
 
 
 def _scale(panel: Panel, width: float) -> Scale:
     """The panel's axis, with as many ticks as `width` pixels have room for."""
     edges = [edge for dot in panel.dots if dot.value is not None for edge in (dot.low, dot.high)]
-    low, high = panel.limits or ratio_limits(edges)
+    if panel.limits:
+        low, high = panel.limits
+    else:  # 1 and all values, with a margin
+        low, high = min([1.0, *edges]), max([1.0, *edges])
+        margin = max((high / low) ** 0.06, 1.01)
+        low, high = low / margin, high * margin
     if panel.ratio:
         return Scale.ratios(low, high, width / _TICK)
     return Scale.linear(low, high, max(1, min(4, int(width // _TICK) - 1)))
@@ -129,7 +124,7 @@ def stacked_bars(
     # the parts one after the other; `begin` is where the next part of each bar begins
     begin = np.zeros(len(rows))
     pale = {"alpha": 0.55} if any(row.hollow for row in rows) else {}
-    canvas.text(WIDTH, 8, above, ha="right", color=SOFT, fontsize=SMALL)
+    canvas.text(WIDTH, 8, above, ha="right", color=SOFT, size=SMALL)
     draw_legend(canvas, legend, legend_width)
     for part in parts:
         length = np.array([value or 0.0 for value in part.values])
@@ -141,9 +136,9 @@ def stacked_bars(
         begin += length
     for text, shown_row, y in zip(totals, has_bar, table.centres, strict=True):
         if shown_row:
-            canvas.text(WIDTH, y, text, ha="right", fontsize=SMALL)
+            canvas.text(WIDTH, y, text, ha="right", size=SMALL)
         else:
-            canvas.text(left + 4, y, text, color=SOFT, fontsize=SMALL, font_style="italic")
+            canvas.text(left + 4, y, text, color=SOFT, size=SMALL, font_style="italic")
     return canvas.svg(prefix)
 
 
@@ -182,7 +177,7 @@ def curve_panels(
     across = x_scale or Scale.linear(0.0, float(x[-1]))
     panels = Panels([curve.row for curve in shown], across, y or Scale.fitting(values), labels)
     if reference is not None:  # its legend, from the right edge leftwards
-        panels.canvas.text(WIDTH, 8, reference[1], fontsize=SMALL, ha="right", color=SOFT)
+        panels.canvas.text(WIDTH, 8, reference[1], size=SMALL, ha="right", color=SOFT)
         at = WIDTH - text_width(reference[1], SMALL) - 22
         panels.canvas.line(at, 8, 18, edgecolor=SOFT, linewidth=1.2, dashes=_DASHED)
     for curve, box in zip(shown, panels.boxes, strict=True):

@@ -13,19 +13,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
-from keybench.results.plots.canvas import (
-    INK,
-    RULE,
-    SMALL,
-    SOFT,
-    WIDTH,
-    Align,
-    Canvas,
-    Hatch,
-    Style,
-    label_lines,
-    text_width,
-)
+from keybench.results.plots.canvas import INK, RULE, SMALL, SOFT, WIDTH, Canvas, Hatch, Style, label_lines, text_width
 
 _ROUND: Final = (
     1.0,
@@ -51,25 +39,26 @@ class Scale:
         return Scale(low, high, tuple((float(v), write(float(v))) for v in values if low <= v <= high))
 
     @staticmethod
-    def logarithmic(low: float, high: float, write: Callable[[float], str] = "{:,g}".format) -> Scale:
-        """Ticks at 1, 2 and 5 times powers of ten, or at powers of ten alone."""
-        subs = (1.0, 2.0, 5.0) if high / low < 200 else (1.0,)
-        values = LogLocator(10, subs, numticks=5).tick_values(low, high)
-        return Scale(low, high, tuple((float(v), write(float(v))) for v in values if low <= v <= high), log=True)
-
-    @staticmethod
     def fitting(values: NDArray[np.float64]) -> Scale:
-        """From 0; logarithmic if the largest value is more than 8 times the smallest."""
+        """From 0; logarithmic if the largest value is more than 8 times the smallest, with ticks at 1, 2 and 5 times
+        powers of ten, or at powers of ten alone."""
         low, high = float(values.min()), float(values.max())
-        if low > 0 and high / low > 8:
-            return Scale.logarithmic(low / 1.15, high * 1.15)
-        return Scale.linear(0.0, high * 1.08 or 1.0)
+        if low <= 0 or high / low <= 8:
+            return Scale.linear(0.0, high * 1.08 or 1.0)
+        low, high = low / 1.15, high * 1.15
+        ticks = LogLocator(10, (1.0, 2.0, 5.0) if high / low < 200 else (1.0,), numticks=5).tick_values(low, high)
+        return Scale(low, high, tuple((float(v), f"{v:,g}") for v in ticks if low <= v <= high), log=True)
 
     @staticmethod
     def ratios(low: float, high: float, room: float) -> Scale:
-        """A logarithmic scale of ratios between these limits, with room for about `room` ticks."""
-        ticks = tuple((tick, f"{tick:g}×") for tick in _ratio_ticks(low, high, room))
-        return Scale(low, high, ticks, log=True)
+        """A logarithmic scale of ratios between these limits with about `room` ticks: 1 first, then the roundest that
+        are far enough from the ones before."""
+        least = np.log(high / low) / room
+        ticks: list[float] = []
+        for tick in _ROUND:
+            if low <= tick <= high and all(abs(np.log(tick / other)) >= least for other in ticks):
+                ticks.append(tick)
+        return Scale(low, high, tuple((tick, f"{tick:g}×") for tick in ticks), log=True)
 
     def __call__(self, values: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Where the values lie on the scale: 0 at its low end, 1 at its high end."""
@@ -79,23 +68,6 @@ class Scale:
             return place
         span = self.high - self.low
         return (numbers - self.low) / (span or 1.0)
-
-
-def ratio_limits(values: Sequence[float]) -> tuple[float, float]:
-    """(low, high) of a logarithmic scale that includes 1 and all the values, with a margin."""
-    low, high = min([1.0, *values]), max([1.0, *values])
-    margin = max((high / low) ** 0.06, 1.01)
-    return low / margin, high * margin
-
-
-def _ratio_ticks(low: float, high: float, room: float) -> list[float]:
-    """Round ratios between the limits: 1 first, then the roundest that are far enough from the ones before."""
-    least = np.log(high / low) / room
-    ticks: list[float] = []
-    for tick in _ROUND:
-        if low <= tick <= high and all(abs(np.log(tick / other)) >= least for other in ticks):
-            ticks.append(tick)
-    return ticks
 
 
 LINE: Final = 14.0
@@ -157,10 +129,9 @@ class Box:
         """A small square at each point, moved up by `up` pixels."""
         self.canvas.points(self.places(x, y) - (0.0, up), colour, size)
 
-    def upright(self, x: float, colour: str, **style: Any) -> None:
+    def upright(self, x: float) -> None:
         """A vertical line from bottom to top."""
-        ends = self.places(np.array([x, x]), np.array([self.y.low, self.y.high]))
-        self.canvas.path(ends, edgecolor=colour, linewidth=1.2, **style)
+        self.line(np.array([x, x]), np.array([self.y.low, self.y.high]), SOFT, 1.2)
 
     def frame(self, *, left: bool, below: bool) -> None:
         """Grid lines at the ticks, and tick labels on the chosen sides."""
@@ -168,14 +139,15 @@ class Box:
         for value, label in self.x.ticks:
             x = self.across(value)
             rules += [[x, self.top], [x, self.top + self.height]]
-            if below:  # at the right end, the label must not reach into the next panel
-                side: Align = "right" if x > self.left + self.width - 4 else "center"
-                self.canvas.text(x, self.top + self.height + 9, label, ha=side, fontsize=SMALL, color=SOFT)
+            if below:
+                last = x > self.left + self.width - 4  # there, the label must not reach into the next panel
+                below_it = self.top + self.height + 9
+                self.canvas.text(x, below_it, label, ha="right" if last else "center", size=SMALL, color=SOFT)
         for value, label in self.y.ticks:
             ((_, y),) = self.places(self.x.low, np.array([value]))
             rules += [[self.left, y], [self.left + self.width, y]]
             if left:
-                self.canvas.text(self.left - 4, y, label, ha="right", fontsize=SMALL, color=SOFT)
+                self.canvas.text(self.left - 4, y, label, ha="right", size=SMALL, color=SOFT)
         if rules:
             codes = [1, 2] * (len(rules) // 2)  # matplotlib's: move to a line's start, draw to its end
             self.canvas.path(np.array(rules), codes, edgecolor=RULE, linewidth=1)
@@ -185,16 +157,9 @@ class Panels:
     """A canvas with one panel for each row, its name above it; the labels of the axes stand at the edges."""
 
     def __init__(
-        self,
-        rows: Sequence[PlotRow],
-        x: Scale,
-        y: Scale,
-        labels: tuple[str, str],
-        *,
-        legend: float = 0.0,
+        self, rows: Sequence[PlotRow], x: Scale, y: Scale, labels: tuple[str, str], *, legend: float = 0.0
     ) -> None:
-        """`labels` are those of x and y; `legend` is the height of the caller's legend, above the label of y. All sizes
-        are in pixels."""
+        """`labels`: of x and y. `legend`: pixels that the caller's legend takes, above the label of y."""
         # how many columns fit, and how wide a panel is
         titles = [(label_lines(row.name), label_lines(row.detail)) for row in rows]
         longest_title = max(text_width(line, SMALL) for name, detail in titles for line in (*name, *detail))
@@ -214,12 +179,12 @@ class Panels:
             left, top = y_labels + column * (width + GAP), float(tops[row])
             for lines_below, line in enumerate((*detail[::-1], *name[::-1])):  # upwards from the panel
                 colour = SOFT if lines_below < len(detail) else INK
-                self.canvas.text(left, top - 10 - LINE * lines_below, line, fontsize=SMALL, color=colour)
+                self.canvas.text(left, top - 10 - LINE * lines_below, line, size=SMALL, color=colour)
             box = Box(self.canvas, left=left, top=top, width=width, height=HEIGHT, x=x, y=y)
             box.frame(left=column == 0, below=i + columns >= len(rows))
             self.boxes.append(box)
-        self.canvas.text(y_labels, self.canvas.height - 8, labels[0] + _logarithmic(x), fontsize=SMALL, color=SOFT)
-        self.canvas.text(0, legend + 8, labels[1] + _logarithmic(y), fontsize=SMALL, color=SOFT)
+        self.canvas.text(y_labels, self.canvas.height - 8, labels[0] + _logarithmic(x), size=SMALL, color=SOFT)
+        self.canvas.text(0, legend + 8, labels[1] + _logarithmic(y), size=SMALL, color=SOFT)
 
 
 def _logarithmic(scale: Scale) -> str:
@@ -247,7 +212,7 @@ class NamedRows:
                 self.canvas.text(0, y, line)
                 y += LINE
             for line in detail:
-                self.canvas.text(0, y, line, color=SOFT, fontsize=SMALL)
+                self.canvas.text(0, y, line, color=SOFT, size=SMALL)
                 y += LINE
 
     def box(self, left: float, width: float, scale: Scale, label: str) -> Box:
@@ -256,7 +221,7 @@ class NamedRows:
         box = Box(self.canvas, left=left, top=self._top, width=width, height=self._height, x=scale, y=no_scale)
         box.frame(left=False, below=True)
         below = self._top + self._height + 26
-        self.canvas.text(left + width / 2, below, label, ha="center", fontsize=SMALL, color=SOFT)
+        self.canvas.text(left + width / 2, below, label, ha="center", size=SMALL, color=SOFT)
         return box
 
 
@@ -272,8 +237,8 @@ def legend_height(entries: Sequence[Entry], width: float = WIDTH) -> float:
 def draw_legend(canvas: Canvas, entries: Sequence[Entry], width: float = WIDTH) -> None:
     """Draws the legend at the top left of the canvas, in lines of at most `width` pixels."""
     for (colour, hatch, name), (x, y) in zip(entries, _entry_positions(entries, width)[0], strict=True):
-        canvas.swatch(x, y, colour, hatch)
-        canvas.text(x + 14, y, name, fontsize=SMALL)
+        canvas.bars(np.array([[x, y - 5, x + 10, y + 5]]), facecolor=colour, hatch=hatch)
+        canvas.text(x + 14, y, name, size=SMALL)
 
 
 def _entry_positions(entries: Sequence[Entry], width: float) -> tuple[list[tuple[float, float]], float]:

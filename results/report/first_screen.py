@@ -251,15 +251,11 @@ _LEGEND: Final = {
     ("Insert time", "× control ↓"): "Insert time: over that of the control in the same repetition, with its 95\u00a0% "
     "interval in small print; “not decided” means that the interval leaves it open.",
     ("Splits", "per 1,000 rows ↓"): "Splits: rows that came to a full page inside the index and split it.",
-    (
-        "At the end",
-        "per 1,000 rows",
-    ): "At the end: splits of the last page by a key that is not the highest; they leave it full.",
+    ("At the end", "per 1,000 rows"): "At the end: splits of the last page by a key that is not the highest; they "
+    "leave it full.",
     ("Log", "bytes a row ↓"): "Log: what the server writes so that a crash loses nothing.",
-    (
-        "Pages full",
-        "% ↑",
-    ): "An integer key has 8 bytes and a GUID 16, so part of the difference in pages and in size is the key's length.",
+    ("Pages full", "% ↑"): "An integer key has 8 bytes and a GUID 16, so part of the difference in pages and in size "
+    "is the key's length.",
     ("Pages", "predicted"): "Pages, predicted: keybench's page model, which simulates the index without looking at the "
     "server.",
 }

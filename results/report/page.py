@@ -16,7 +16,6 @@ from jinja2 import StrictUndefined
 from markupsafe import Markup
 
 import keybench
-from keybench.model.definition import Definition
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS
@@ -27,7 +26,7 @@ from keybench.results.claims.estimate import answering_groups
 from keybench.results.plots.canvas import styles
 from keybench.results.report.first_screen import pictures
 from keybench.results.report.sentences import finding, leading
-from keybench.results.report.views import PageSource, RunView, page_source, run_view
+from keybench.results.report.views import PageSource, page_source, run_view
 from keybench.results.store.database import Store
 from keybench.results.wording import ARROWS, BETTER
 
@@ -55,6 +54,7 @@ def render_sources(sources: Sequence[PageSource], home: str = "") -> str:
     layout_styles = styles((trial.layout for source in sources for trial in source.trials), CONTROL)
     views = [run_view(source, layout_styles, f"r{number}") for number, source in enumerate(sources, start=1)]
     groups = [view for run in views for view in run.groups]
+    arms = [arm for view in groups for arm in view.group.arms]
     answers = [view.answer for view in groups]
     first = leading(answers)
     shown = pictures([view.ratios for view in (*groups[first:], *groups[:first])], layout_styles)
@@ -71,7 +71,7 @@ def render_sources(sources: Sequence[PageSource], home: str = "") -> str:
         panels=len(groups),
         most_answers=_MOST_ANSWERS,
         claims=_claims(sources),
-        definitions=_definitions(views),
+        definitions=[metric.definition for metric in Metric if any(arm.mentions(metric) for arm in arms)],
         arrows=ARROWS,
         better=BETTER,
         control=CONTROL,
@@ -115,12 +115,6 @@ def _code(text: str) -> Markup:
 def _coded(parts: Sequence[str]) -> Markup:
     """The parts as one text, every second part as code: those that split a text by what is code."""
     return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
-
-
-def _definitions(views: Sequence[RunView]) -> list[Definition]:
-    """Definitions of the metrics that the page shows."""
-    arms = [arm for run in views for view in run.groups for arm in view.group.arms]
-    return [metric.definition for metric in Metric if any(arm.mentions(metric) for arm in arms)]
 
 
 def _claims(sources: Sequence[PageSource]) -> dict[str, object]:

@@ -74,8 +74,7 @@ def _column(group: Group, metric: Metric, notes: list[str]) -> TableColumn:
 
 
 def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes: list[str]) -> TableCell:
-    """The median with `places` decimals, more if it would be rounded to 0. Without a median, a dash and the number of a
-    footnote, added to `notes`, that says why."""
+    """The median with `places` decimals, more if it would be 0; else a dash and a footnote, added to `notes`."""
     if summary is None:
         why = why_absent(arm, metric)
         if why not in notes:  # each text stands once; the footnotes are numbered from 1
@@ -121,17 +120,13 @@ def _ratio(summary: Summary) -> TableCell:
 
 def column_table(group: Group) -> MetricTable | None:
     """For each arm, whether its column suits the layout and which one does; None if the run did not record it."""
-    pairs = [_pair(group, arm) for arm in group.arms]
+    pairs = [group.run.pairing(group.database, arm.layout) for arm in group.arms]
     if not any(pairs):
         return None
     suits = [TableCell(_suits(pair, arm)) for pair, arm in zip(pairs, group.arms, strict=True)]
     suiting = [TableCell("–" if pair is None or not pair.ordered else pair.suited or "none") for pair in pairs]
     columns = (TableColumn("Suits the layout", "", tuple(suits)), TableColumn("Suiting column", "", tuple(suiting)))
     return MetricTable("In which columns the keys ascend", columns)
-
-
-def _pair(group: Group, arm: Arm) -> Pairing | None:
-    return group.run.pairing(group.database, arm.layout)
 
 
 def _suits(pair: Pairing | None, arm: Arm) -> str:
@@ -145,20 +140,10 @@ _MOST_OPEN: Final = 40
 """Rows of a table of subjects; a longer one is folded."""
 
 _PHASE_METRICS: Final = (
-    Metric.PHASE_ROWS,
-    Metric.HOT_UPDATES,
-    Metric.ENTRIES_ADDED,
-    Metric.LEAF_PAGES,
-    Metric.LEAF_DENSITY,
-    Metric.LEAF_FRAGMENTATION,
-    Metric.APPENDS,
-    Metric.EDGE_SPLITS,
-    Metric.INTERIOR_SPLITS,
-    Metric.STRANDED,
-    Metric.REBUILD_FREES,
-    Metric.LOG_BYTES,
-    Metric.PHASE_SECONDS,
-)
+    Metric.PHASE_ROWS, Metric.HOT_UPDATES, Metric.ENTRIES_ADDED, Metric.LEAF_PAGES, Metric.LEAF_DENSITY,
+    Metric.LEAF_FRAGMENTATION, Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS, Metric.STRANDED,
+    Metric.REBUILD_FREES, Metric.LOG_BYTES, Metric.PHASE_SECONDS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,7 @@ class Failure:
 
 
 def failures(groups: Sequence[Group]) -> list[Failure]:
-    """Each error with the arms and blocks that it ended. A successful trial with a stored traceback lacks its page
-    model's prediction: that is an error, too."""
+    """Each error with the arms and blocks that it ended. A good trial with a traceback lacks its model's prediction."""
     blocks_by_arm: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for group in groups:
         size = f" · {group.run.characters(group.payload)}" if group.payload != 100 else ""

@@ -81,8 +81,7 @@ def _cost(group: Group, arm: Arm) -> float | None:
 
 
 def lag_clauses(group: Group) -> list[str]:
-    """Where the keys of several writers go: those that fall behind, those that do not, and random ones. Empty if no
-    layout lags that is not random anyway."""
+    """Where the keys of writers go: of those behind, the others, and random ones. Empty if only random layouts lag."""
     known = {
         arm: (behind.median, rows.median)
         for arm in group.treatments

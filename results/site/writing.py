@@ -29,6 +29,7 @@ from keybench.results.report.sentences import finding, repeated
 from keybench.results.report.views import Download, GroupView, PageSource, RunView, run_view, value_count
 from keybench.results.store.blobs import POSITIONS
 from keybench.results.store.database import Store
+from keybench.results.store.records import Run
 from keybench.results.wording import decimals, number
 
 Shown = Callable[[Group, Arm], ByBlock]
@@ -76,31 +77,21 @@ class Chapter:
     figures: tuple[SiteFigure, ...] = ()
 
 
-def _plain(metric: Metric) -> Shown:
-    """Shows the metric's values as they are."""
-    return lambda _, arm: arm.values(metric)
-
-
 def _per_row(metric: Metric) -> Shown:
     """Shows the metric's values divided by the rows."""
     return lambda group, arm: {block: value / group.rows for block, value in arm.values(metric).items()}
 
 
-def _ratio(metric_of: Callable[[Group], Metric]) -> Shown:
-    """Shows ratios to the control in the same block, in the metric that suits the group."""
-
-    def values(group: Group, arm: Arm) -> ByBlock:
-        metric = metric_of(group)
-        return by_block_ratios(arm.values(metric), group.control.values(metric) if group.control else {})
-
-    return values
+def _ratios(group: Group, arm: Arm, metric: Metric) -> ByBlock:
+    """The metric's ratios to the control in the same block."""
+    return by_block_ratios(arm.values(metric), group.control.values(metric) if group.control else {})
 
 
 SHOWN: Final = (
     Chapter("time", "Insert time", "× control", "Time over that of an integer key in the same repetition; lower is "
-            "better.", _ratio(time_metric)),
+            "better.", lambda group, arm: _ratios(group, arm, time_metric(group))),
     Chapter("density", "How full the pages are", "%", "Leaf pages of the key's index; higher is better.",
-            _plain(Metric.LEAF_DENSITY)),
+            lambda _, arm: arm.values(Metric.LEAF_DENSITY)),
     Chapter("splits", "Page splits", "per 1,000 rows", "Splits inside the index, which leave both pages partly empty; "
             "lower is better.", lambda group, arm: splits_inside(group, arm)[0]),
     Chapter("size", "Index size", "bytes a row", "The key's index; the table too where it is ordered by the key.",
@@ -108,11 +99,11 @@ SHOWN: Final = (
     Chapter("log", "Log written", "bytes a row", "What the server writes so that a crash loses nothing.",
             _per_row(Metric.LOG_BYTES)),
     Chapter("order", "Pages out of order", "%", "Leaf pages that do not lie in the file as in the index.",
-            _plain(Metric.LEAF_FRAGMENTATION)),
+            lambda _, arm: arm.values(Metric.LEAF_FRAGMENTATION)),
     Chapter("slowest", "Slowest transactions", "× control", "The 99th percentile over that of an integer key.",
-            _ratio(lambda _: Metric.TX_P99_MS)),
+            lambda group, arm: _ratios(group, arm, Metric.TX_P99_MS)),
     Chapter("lag", "Inserts that lag", "%", "Inserts of several writers that do not go to the right edge.",
-            _plain(Metric.LAGGING_INSERTS)),
+            lambda _, arm: arm.values(Metric.LAGGING_INSERTS)),
 )  # fmt: skip
 """Ratios, shares and counts alone: absolute times of some databases must not be published."""
 
@@ -177,59 +168,47 @@ SUFFIX = ".zip"
 """By which a file of a bundle is told from a run's id."""
 
 
-@dataclass(frozen=True)
-class Published:
-    """A run as a site holds it: its bundle, and what its pictures need."""
-
-    bundle: Bundle
-
-    @property
-    def run_id(self) -> str:
-        """The run's id, which is the name of its folder."""
-        return self.bundle.run.id
-
-    @property
-    def file(self) -> str:
-        """The name of its bundle."""
-        return f"keybench-{self.run_id}{SUFFIX}"
-
-    @property
-    def source(self) -> PageSource:
-        """What the run's page is made of."""
-        run, trials = self.bundle.run, self.bundle.trials
-        restricted = any(trial.database in RESTRICTED for trial in trials)
-        return PageSource(
-            run,
-            trials=without_times(trials),
-            environments=self.bundle.environments,
-            warnings=self.bundle.warnings,
-            ratios=trials if restricted else None,
-            download=Download(run.id, name=self.file, href=self.file, values=value_count(trials)),
-        )
+def _file(run: Run) -> str:
+    """The name of the run's bundle in a site."""
+    return f"keybench-{run.id}{SUFFIX}"
 
 
-def published(names: Sequence[str], results: str, *, small: bool) -> list[Published]:
+def _source(bundle: Bundle) -> PageSource:
+    """What a run's page is made of."""
+    run, trials = bundle.run, bundle.trials
+    restricted = any(trial.database in RESTRICTED for trial in trials)
+    return PageSource(
+        run,
+        trials=without_times(trials),
+        environments=bundle.environments,
+        warnings=bundle.warnings,
+        ratios=trials if restricted else None,
+        download=Download(run.id, name=_file(run), href=_file(run), values=value_count(trials)),
+    )
+
+
+def published(names: Sequence[str], results: str, *, small: bool) -> list[Bundle]:
     """The runs of these names, newest first: ids, prefixes and `latest` of the database, or files of bundles.
 
     With `small`, the data for pictures of pages is left out. Raises UsageError for an unknown run and for a bundle
     that does not fit.
     """
-    runs: dict[str, Published] = {}
+    runs: dict[str, Bundle] = {}
     stored = [name for name in names if not name.endswith(SUFFIX)]
     for name in names:
         if name.endswith(SUFFIX):
-            one = Published(read_bundle(Path(name)))
-            runs.setdefault(one.run_id, one)
+            one = read_bundle(Path(name))
+            runs.setdefault(one.run.id, one)
     if stored:
         with Store.open(results, write=False) as store, locked_folder(base_directory(), "site") as folder:
             for name in stored:
                 one = _from_store(store, name, folder / f"run{SUFFIX}", small=small)
-                runs[one.run_id] = one
-    return sorted(runs.values(), key=lambda one: one.bundle.run.started, reverse=True)
+                runs[one.run.id] = one
+    return sorted(runs.values(), key=lambda one: one.run.started, reverse=True)
 
 
-def _from_store(store: Store, name: str, path: Path, *, small: bool) -> Published:
-    """A stored run, by way of a bundle at `path`; the data for pictures, which a bundle lacks, comes from the store."""
+def _from_store(store: Store, name: str, path: Path, *, small: bool) -> Bundle:
+    """A stored run, by way of a bundle at `path`; the data for pictures, which a file lacks, comes from the store."""
     bundle = read_bundle(write_bundle(store, name, path))
     stored = store.trials(bundle.run.id, blobs=True)
     names = public_names(store.run(name), stored)
@@ -240,7 +219,7 @@ def _from_store(store: Store, name: str, path: Path, *, small: bool) -> Publishe
         for trial in stored
     }
     trials = tuple(replace(trial, blobs=blobs[trial.block, trial.position]) for trial in bundle.trials)
-    return Published(replace(bundle, trials=trials))
+    return replace(bundle, trials=trials)
 
 
 LIST: Final = "site.json"
@@ -250,7 +229,7 @@ FIGURES: Final = "figures.html"
 """The page of all runs and figures where something else is the first page."""
 
 
-def write_site(runs: Sequence[Published], folder: Path, front: str = "") -> Path:
+def write_site(runs: Sequence[Bundle], folder: Path, front: str = "") -> Path:
     """Writes the site and returns its first page: `front` if it is given, which links to `FIGURES`.
 
     Runs that an earlier site of the folder held and this one does not are removed; other files stay. Raises UsageError
@@ -261,10 +240,10 @@ def write_site(runs: Sequence[Published], folder: Path, front: str = "") -> Path
     if front:
         content[Path(INDEX)] = front.encode()
     for one in runs:
-        content[Path("runs") / one.run_id / INDEX] = render_sources([one.source], f"../../{INDEX}").encode()
+        content[Path("runs") / one.run.id / INDEX] = render_sources([_source(one)], f"../../{INDEX}").encode()
         # Packed anew: a bundle that was sent in may have held other things, between its files for example.
-        content[Path("runs") / one.run_id / one.file] = archive(one.run_id, one.bundle.files)
-    listed = {"schema": 1, "runs": [one.run_id for one in runs]}
+        content[Path("runs") / one.run.id / _file(one.run)] = archive(one.run.id, one.files)
+    listed = {"schema": 1, "runs": [one.run.id for one in runs]}
     content[Path(LIST)] = f"{json.dumps(listed, indent=1)}\n".encode()
     try:
         for name, data in content.items():
@@ -272,16 +251,16 @@ def write_site(runs: Sequence[Published], folder: Path, front: str = "") -> Path
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_file(path, "give -o another folder") as part:
                 part.write_bytes(data)
-        for run_id in earlier - {one.run_id for one in runs}:
+        for run_id in earlier - {one.run.id for one in runs}:
             _remove(folder / "runs" / run_id)
     except OSError as error:
         raise UsageError(f"{folder} cannot be written ({error.strerror}): give -o another folder.") from None
     return folder / INDEX
 
 
-def index(runs: Sequence[Published]) -> str:
+def index(runs: Sequence[Bundle]) -> str:
     """The site's first page as text: the runs, and chapters with the figures of all of them."""
-    sources = [one.source for one in runs]
+    sources = [_source(one) for one in runs]
     layouts = {trial.layout for source in sources for trial in source.trials}
     views = [run_view(source, styles(layouts, CONTROL), "r1") for source in sources]
     shown = chapters(views)
@@ -291,7 +270,7 @@ def index(runs: Sequence[Published]) -> str:
         here / "site.html.jinja",
         here / "site.js",
         runs=[
-            (view, finding([group.answer for group in view.groups]), one.file)
+            (view, finding([group.answer for group in view.groups]), _file(one.run))
             for view, one in zip(views, runs, strict=True)
         ],
         chapters=shown,

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model import parsers
+from keybench.model.keys import Ints
 from keybench.model.reading import Origin
 
 MOST_LEAVES: Final = 4_096
@@ -102,11 +103,7 @@ def page_map(numbers: NDArray[np.int64], rows: NDArray[np.int64], origin: Origin
 
 
 def positions(
-    writers: Sequence[str],
-    owner: NDArray[np.int64],
-    seconds: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    note: str = "",
+    writers: Sequence[str], owner: Ints, seconds: NDArray[np.float64], shares: NDArray[np.float64], note: str = ""
 ) -> Blob:
     """The positions at which keys were inserted. For each row in order of arrival: the index of its writer, its time in
     seconds of the scenario, and the share of the keys present above it, from 0 to 1; all (n,).

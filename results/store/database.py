@@ -70,8 +70,10 @@ class Store:
         return self._load_run(matches[0])
 
     def _ids(self) -> list[str]:
+        """The ids of all runs, oldest first."""
+        query = select(tables.run.c.id).order_by(tables.run.c.started, tables.run.c.id)
         with self._reading("the list of its runs") as connection:
-            return rows.run_ids(connection)
+            return [str(name) for name in connection.execute(query).scalars()]
 
     def _load_run(self, run_id: str) -> Run:
         with self._reading(f"run {run_id}") as connection:

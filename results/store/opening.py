@@ -29,7 +29,11 @@ _UNUSED_BYTE: Final = 1 << 62
 def open_storage(place: str, *, write: bool, create: bool = True) -> Storage:
     """Opens the file or URL; `Store.open` documents the errors."""
     if not url.is_url(place):
-        _refuse_a_mistyped_url(place)
+        if ":" in place.rpartition("@")[0] and not os.path.lexists(place):  # as in `user:password@host/database`
+            raise UsageError(
+                "--results: neither a file that exists nor a URL, and not shown, because it may hold a password: write "
+                "a URL as postgresql://USER@HOST:PORT/DATABASE, special characters in user and password as %XX."
+            )
         opened = _open_file(Path(place), write=write, create=create)
     else:
         opened = _open_postgresql(_url(place))
@@ -52,15 +56,6 @@ def open_storage(place: str, *, write: bool, create: bool = True) -> Storage:
             f"{opened.where} was written by an older keybench and must be updated first: {error}"
         ) from None
     return open_storage(place, write=False)
-
-
-def _refuse_a_mistyped_url(place: str) -> None:
-    """Raises UsageError for a name that may be a URL without its scheme, as in `user:password@host/database`."""
-    if ":" in place.rpartition("@")[0] and not os.path.lexists(place):
-        raise UsageError(
-            "--results: neither a file that exists nor a URL, and not shown, because it may hold a password: write a "
-            "URL as postgresql://USER@HOST:PORT/DATABASE, special characters in user and password as %XX."
-        )
 
 
 def _url(place: str) -> URL:

@@ -49,8 +49,7 @@ class Run:
         return str(self.part("titles").get(database, database))
 
     def characters(self, payload: int) -> str:
-        """The payload of trials in words, given its characters, or the most of them: `100 characters`, or `0 to 200
-        characters, uniform`."""
+        """A payload in words, given its (most) characters: `100 characters`, or `0 to 200 characters, uniform`."""
         if range_ := self.payload_range(payload):
             return f"{range_.get('min')} to {payload:,} characters, {range_.get('distribution')}"
         return f"{payload:,} character{'' if payload == 1 else 's'}"

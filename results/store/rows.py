@@ -28,14 +28,11 @@ from keybench.results.store.records import Environment, Run, Trial
 _PLAIN_FIELDS: Final = tuple(field.name for field in fields(Trial) if field.name not in {"readings", "series", "blobs"})
 _MOST: Final = 1 << 53
 """Above any count of rows, bytes or pages, and exact as a float."""
-_RANGES: Final = {
-    "seed": (0, 10**100),
-    "blocks": (1, MOST_BLOCKS),
-    "block": (1, MOST_BLOCKS),
-    "rows": (1, _MOST),
-    "writers": (1, _MOST),
-    "rows_per_tx": (1, _MOST),
-}
+_RANGES: Final = (
+    {"seed": (0, 10**100)}
+    | dict.fromkeys(("blocks", "block"), (1, MOST_BLOCKS))
+    | dict.fromkeys(("rows", "writers", "rows_per_tx"), (1, _MOST))
+)
 """The least and the most of a number, by its field; else from 0 to `_MOST`."""
 _ORIGINS: Final = frozenset(get_args(Origin))
 _ORDER: Final = {metric: place for place, metric in enumerate(Metric)}
@@ -51,12 +48,6 @@ RETIRED_METRICS: Final = frozenset(
 )
 _RETIRED_SUBJECTS, _RETIRED_BLOB = frozenset({"rule", "grid", "shard"}), "ranges: model"
 """What runs up to keybench 0.1 recorded: of clusters, after a refill, over all writers, of grids and shards."""
-
-
-def run_ids(connection: Connection) -> list[str]:
-    """The ids of all runs, oldest first."""
-    query = select(tables.run.c.id).order_by(tables.run.c.started, tables.run.c.id)
-    return [str(name) for name in connection.execute(query).scalars()]
 
 
 def _record(kind: type, row: Mapping[Any, Any]) -> dict[str, Any]:

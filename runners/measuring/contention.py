@@ -20,10 +20,7 @@ def rollback_readings(counted: Rollbacks | None) -> list[Reading]:
         return []
     retries = counted.retries  # of each transaction; each retry follows an abort
     per_thousand = 1000 / max(len(retries), 1)
-    values = {
-        Metric.ABORTS: per_thousand * float(retries.sum()),
-        Metric.DEADLOCKS: per_thousand * counted.deadlocks,
-    }
+    values = {Metric.ABORTS: per_thousand * float(retries.sum()), Metric.DEADLOCKS: per_thousand * counted.deadlocks}
     if retries.any():  # else nothing was retried, and there is no mean
         values[Metric.RETRIES] = float(retries[retries > 0].mean())
     return [Reading(metric, value, "measured") for metric, value in values.items()]

@@ -68,8 +68,7 @@ def _insert(ranks: NDArray[np.int64], present: Present, above: NDArray[np.int64]
 
 
 def keys_above(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Keys present above each key at its insertion. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of
-    arrival."""
+    """Keys present above each key at its insertion. `ranks`: int64 (n,), 0 … n − 1 permuted, in order of arrival."""
     groups = len(ranks) // (64 * _WORDS) + 1
     above = np.empty(len(ranks), np.int64)
     _insert(ranks, Present(np.zeros(groups * _WORDS, np.uint64), np.zeros(groups + 1, np.int32)), above)

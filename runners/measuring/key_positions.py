@@ -5,6 +5,7 @@ Everything follows from the keys and their order of arrival, planned or recovere
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ class Positions:
     lag: NDArray[np.int64]
     """Ticks of virtual time since the right edge of the index passed its place; 0 if its key is the highest."""
 
+    @cached_property
     def quantiles(self) -> NDArray[np.float64]:
         """Share of the keys present that are above it."""
         return self.above / np.maximum(np.arange(len(self.above)), 1)
@@ -53,21 +55,10 @@ def positions(arrived: Arrived) -> Positions:
         owner[rows] = i
         moment[rows] = source.writer.arrivals
     # all in order of arrival
-    ranks = arrived.ranks()
-    return Positions(
-        writer=owner[places],
-        moment=moment[places],
-        above=keys_above(ranks),
-        lag=_lag(ranks, moment[places]),
-    )
-
-
-def _lag(ranks: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Ticks since a key at or above each row's key first arrived (`Positions.lag`); rows are in order of arrival."""
+    ranks, moments = arrived.ranks(), moment[places]
     # `passed`: the first row whose key is at or above; the highest key so far ascends, so a binary search finds it
     passed = np.searchsorted(np.maximum.accumulate(ranks), ranks, side="left")
-    lag: NDArray[np.int64] = np.maximum(moments - moments[passed], 0)
-    return lag
+    return Positions(owner[places], moments, above=keys_above(ranks), lag=np.maximum(moments - moments[passed], 0))
 
 
 def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measurements:
@@ -79,20 +70,19 @@ def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measurements:
         inserts = positions(arrived)
     except UsageError as error:
         return Measurements(absent(f"No position: {error}"))
-    rows, shares = len(inserts.writer), inserts.quantiles()
-    values = _values(inserts, shares, np.ones(rows, np.bool_), rows_per_leaf, KEY, note)
+    values = _values(inserts, np.ones(len(inserts.writer), np.bool_), rows_per_leaf, KEY, note)
     lags = []
     for i, source in enumerate(sources):
         of_writer = inserts.writer == i
         if not of_writer.any():
             continue
         if len(sources) > 1:
-            values += _values(inserts, shares, of_writer, rows_per_leaf, Subject.writer(source.writer.id), note)
+            values += _values(inserts, of_writer, rows_per_leaf, Subject.writer(source.writer.id), note)
         lags.append((source.writer.id, _lag_of_inserts(inserts, of_writer, rows_per_leaf)))
     values += _lag_readings(lags, note)
     seconds = inserts.moment / TICKS_PER_SECOND
     ids = [source.writer.id for source in sources]
-    return Measurements(values, (), [blobs.positions(ids, inserts.writer, seconds, shares, note)])
+    return Measurements(values, (), [blobs.positions(ids, inserts.writer, seconds, inserts.quantiles, note)])
 
 
 def absent(reason: str) -> list[Reading]:
@@ -101,19 +91,13 @@ def absent(reason: str) -> list[Reading]:
 
 
 def _values(
-    inserts: Positions,
-    shares: NDArray[np.float64],
-    chosen: NDArray[np.bool_],
-    rows_per_leaf: float | None,
-    subject: Subject,
-    note: str,
+    inserts: Positions, chosen: NDArray[np.bool_], rows_per_leaf: float | None, subject: Subject, note: str
 ) -> list[Reading]:
-    """The metrics of position of the chosen inserts: all of them, or those of one writer. `shares`: for each insert,
-    the share of the keys present that are above it. The share of deep inserts is absent without `rows_per_leaf`."""
-    above = inserts.above[chosen]
-    values = {Metric.POSITION_MEAN: 100 * shares[chosen].mean()}
+    """The metrics of position of the chosen inserts: all of them, or those of one writer. The share of deep inserts is
+    absent without `rows_per_leaf`."""
+    values = {Metric.POSITION_MEAN: 100 * inserts.quantiles[chosen].mean()}
     if rows_per_leaf:
-        values[Metric.DEEP_INSERTS] = 100 * (above > DEEP_LEAVES * rows_per_leaf).mean()
+        values[Metric.DEEP_INSERTS] = 100 * (inserts.above[chosen] > DEEP_LEAVES * rows_per_leaf).mean()
     listed = [Reading(metric, float(value), "derived", note, subject) for metric, value in values.items()]
     if not rows_per_leaf and subject == KEY:
         listed += Reading.absent([Metric.DEEP_INSERTS], "Neither server nor model tells the leaf pages.")

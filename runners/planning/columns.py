@@ -20,8 +20,7 @@ from keybench.scenarios.schema import Scenario
 
 
 def pairing_of(on: Engine, name: str) -> Pairing | None:
-    """The default and the suited column of the layout of that name. None for a server-generated layout that the engine
-    does not make."""
+    """The layout's default and suited column; None for a server-generated layout that the engine does not make."""
     if name not in layouts_of_servers():
         return pairing(on, layout(name))
     server_keys = server_keys_of(on, name)
@@ -63,8 +62,7 @@ def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
 
 
 def _holds(column: Column, chosen: Layout) -> bool:
-    """Whether the column is for keys of the layout's kind. An integer column must also accept all of the keys; a type
-    for GUIDs may refuse some."""
+    """Whether the column is for the layout's kind of key. Integers must all fit; a type for GUIDs may refuse some."""
     if chosen.kind not in column.kinds:
         return False
     return column.form != "int" or column.accepts_all(chosen.shared_bits())
@@ -102,8 +100,7 @@ def layouts_of_servers() -> Mapping[str, tuple[str, ...]]:
 
 
 def check_server_keys(names: Iterable[str], databases: Sequence[str], scenario: Scenario) -> None:
-    """UsageError if one of the names is a server-generated layout that none of these databases makes, or that does not
-    fit the scenario."""
+    """UsageError for a server-generated layout that no database here makes, or that does not fit the scenario."""
     for name in names:
         if name not in layouts_of_servers():
             continue
@@ -138,8 +135,7 @@ def check_servers(names: Iterable[str], servers: Mapping[str, str]) -> None:
 
 
 def left_out_of_models(chosen: Sequence[str], servers: Mapping[str, str]) -> str:
-    """Which server-generated layouts of the run are not measured on databases that have only their page models. A line
-    for the user; empty if there are none."""
+    """A line on server-generated layouts that page models alone cannot make; empty if there are none."""
     missing = [
         f"{name} on {engine(database).title}"
         for name in chosen
@@ -150,8 +146,7 @@ def left_out_of_models(chosen: Sequence[str], servers: Mapping[str, str]) -> str
 
 
 def left_out_of_all(chosen: Sequence[str], databases: Collection[str], scenario: Scenario) -> str:
-    """Which server-generated layouts of these databases `--layout all` leaves out, as a line for the user. Empty if it
-    leaves none out. `chosen` are the run's layouts."""
+    """A line on server-generated layouts, besides the `chosen` ones, that `--layout all` leaves out, if any."""
     missing = [
         name
         for name, makers in layouts_of_servers().items()

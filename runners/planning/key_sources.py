@@ -49,8 +49,7 @@ class KeyServer:
     """(n,): ticks at which these rows arrive."""
 
     def stream(self, chosen: Layout, seed: tuple[int | str, ...], rows: NDArray[np.int64]) -> Stream:
-        """The keys of the rows with these planned numbers (ascending): a part of what the server makes. `seed`
-        determines what its machines draw at random."""
+        """The keys of the rows with these planned numbers (ascending), of all that the server makes from that seed."""
         # the rows between two starts: `first` to `end` of the server's rows
         edges = [0, *np.searchsorted(self.arrivals, self.starts[1:]).tolist(), len(self.arrivals)]
         streams = [
@@ -80,14 +79,8 @@ def key_servers(scenario: Scenario, start: int, shares: Sequence[Share]) -> tupl
         planned = np.concatenate([share.planned for share in its_shares])
         order = np.argsort(planned, kind="stable")  # merges the writers' ascending numbers
         arrivals = np.concatenate([share.arrivals for share in its_shares])[order] + start
-        servers[number] = KeyServer(
-            index=index,
-            of=len(numbers),
-            hosts=scenario.server.hosts,
-            starts=starts,
-            planned=planned[order],
-            arrivals=arrivals,
-        )
+        hosts = scenario.server.hosts
+        servers[number] = KeyServer(index, len(numbers), hosts, starts, planned=planned[order], arrivals=arrivals)
     return tuple(servers[writer.server] for writer in scenario.writer)
 
 
@@ -230,8 +223,7 @@ def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
 def sources_of_load(
     scenario: Scenario, name: str, rows: int, seed: tuple[int, ...], all_shares: Sequence[Share]
 ) -> tuple[KeySource, ...]:
-    """The source of each writer's keys, for a load of `rows` rows with keys of the layout `name`. `all_shares`: the
-    rows of each writer."""
+    """The source of each writer's keys, for a load of `rows` rows of the layout `name`; a share for each writer."""
     start = ticks_of(scenario.start)
     switch = _switch(scenario, name, rows, all_shares)
     plans = [
@@ -248,19 +240,13 @@ def sources_of_load(
         )
         for i, (part, share) in enumerate(zip(scenario.writer, all_shares, strict=True))
     ]
-    servers = _servers(scenario, name, start, all_shares)
+    servers: Sequence[KeyServer | None] = [None] * len(all_shares)
+    if any(one not in layouts_of_servers() and layout(one).one_counter for one in (name, *scenario.other_layouts)):
+        servers = key_servers(scenario, start, all_shares)
     return tuple(
         KeySource(layout=name, writer=plan, planned=share.planned, seed=seed, server=server)
         for plan, share, server in zip(plans, all_shares, servers, strict=True)
     )
-
-
-def _servers(scenario: Scenario, name: str, start: int, all_shares: Sequence[Share]) -> tuple[KeyServer | None, ...]:
-    """The server that makes each writer's keys; None for each if the load has no layout whose keys a server makes."""
-    names = [name, *scenario.other_layouts]
-    if any(one not in layouts_of_servers() and layout(one).one_counter for one in names):
-        return key_servers(scenario, start, all_shares)
-    return (None,) * len(all_shares)
 
 
 def _switch(scenario: Scenario, name: str, rows: int, all_shares: Sequence[Share]) -> int | None:
@@ -332,8 +318,7 @@ Ticks = NDArray[np.int64]
 
 
 def clock_readings(clock: ClockPart, ticks: Ticks, start: int) -> Ticks:
-    """The ticks since year 1 that a clock shows at the true times `ticks`, which count from the tick `start`. Its drift
-    and its steps count from `start`, too."""
+    """The ticks since year 1 that a clock shows at the true times `ticks`; all times count from the tick `start`."""
     shown = ticks + (start + round(clock.offset * TICKS_PER_SECOND))
     if clock.drift:
         shown += np.rint(ticks * (clock.drift * 1e-6)).astype(np.int64)

@@ -35,8 +35,7 @@ class Share:
 
 
 def shares(scenario: Scenario, rows: int, seed: tuple[int, ...]) -> tuple[Share, ...]:
-    """The writers' shares of a load of `rows` rows. If `rows` differs from the scenario's number, rates are scaled.
-    `seed` determines what is drawn at random."""
+    """The writers' shares of a load of `rows` rows, to which rates are scaled. `seed`: of what is drawn at random."""
     scale = rows / scenario.rows if scenario.rows else 1.0
     phases = scenario.phases(rows)
     if scenario.deal.mode == "own-rates":
@@ -111,8 +110,7 @@ def _counts(ticks: Ticks, starts: Sequence[int]) -> tuple[int, ...]:
 
 
 def _numbers(arrivals: Sequence[Ticks]) -> list[NDArray[np.int64]]:
-    """Row numbers from 1 in order of arrival, for each writer. Rows of the same tick are in the order of
-    writers."""
+    """Row numbers from 1 in order of arrival, for each writer; within a tick, in the order of writers."""
     together = np.concatenate(arrivals)
     numbers = np.empty(len(together), np.int64)
     # A stable sort is fast here: it merges runs that are already sorted.
@@ -140,10 +138,7 @@ def _distributed(
     for i, writer in enumerate(scenario.writer):
         rows_of_writer = np.flatnonzero(owner == i)
         counts = tuple(np.diff(np.searchsorted(rows_of_writer, [0, *ends])).tolist())
-        started = _tick(writer.start)
-        all_shares.append(
-            Share(arrivals=arrival[rows_of_writer], planned=rows_of_writer + 1, phases=counts, started=started)
-        )
+        all_shares.append(Share(arrival[rows_of_writer], rows_of_writer + 1, counts, started=_tick(writer.start)))
     return tuple(all_shares)
 
 

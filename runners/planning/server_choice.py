@@ -29,8 +29,7 @@ def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str
 
 
 def reasons_of_auto(databases: tuple[str, ...], asked: tuple[str, ...]) -> list[str]:
-    """A sentence for each database that has several kinds of server and gets the first that starts: which, why, and
-    what else there is. `resolve` has found one."""
+    """For each database with several kinds of server, of which `resolve` took the first that starts: which, why."""
     sentences = []
     for on in (engine(name) for name, server in _wanted(databases, asked).items() if server == AUTO):
         missing = {kind: on.missing(kind) for kind in on.servers}
@@ -51,7 +50,11 @@ def _wanted(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str
         if is_url(value):
             named[_of_scheme(databases, value)] = value
         elif not _KIND.fullmatch(value):
-            raise malformed()
+            raise UsageError(  # it may be a malformed URL
+                "--server: one value is neither a kind of server nor a URL, and is not shown, because it may hold a "
+                "password: write a URL as postgresql://user@host:5432/database, special characters in user and "
+                "password as %XX."
+            )
         elif equals:
             if name not in databases:
                 raise UsageError(
@@ -64,8 +67,7 @@ def _wanted(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str
 
 
 def _all_startable(wanted: Mapping[str, str]) -> dict[str, str]:
-    """The server of each database, checked, with a kind in place of `auto`. If some cannot be had, the error has the
-    reason of each, once."""
+    """The server of each database, checked, with a kind for `auto`. The error has the reason of each, once."""
     startable = dict[str, str]()
     refused = dict[str, KeybenchError]()
     for name, server in wanted.items():
@@ -93,14 +95,6 @@ def _of_scheme(databases: tuple[str, ...], url: str) -> str:
 def check_url(on: Engine, url: str) -> None:
     """Raises UsageError, which does not show the URL, if the engine does not understand it or one of its options."""
     on.provision(url, on.settings("durable", "default"))  # understands the URL, and starts nothing
-
-
-def malformed() -> UsageError:
-    """The error for a server that is neither a kind nor a URL. It may be a malformed URL, so it is not shown."""
-    return UsageError(
-        "--server: one value is neither a kind of server nor a URL, and is not shown, because it may hold a password: "
-        "write a URL as postgresql://user@host:5432/database, special characters in user and password as %XX."
-    )
 
 
 def _startable(on: Engine, server: str) -> str:
@@ -144,8 +138,7 @@ def check_restarts(scenario: Scenario, servers: Mapping[str, str]) -> None:
 
 
 def check_load_path(scenario: Scenario, databases: Sequence[str]) -> None:
-    """UsageError if one of the databases does not support the load path or its transactions; the message names those
-    that do."""
+    """UsageError, which names databases that do, if one does not support the load path or its transactions."""
     _check_transactions(scenario, databases)
     needed = scenario.load_path.transport
     for name in databases:
@@ -156,8 +149,7 @@ def check_load_path(scenario: Scenario, databases: Sequence[str]) -> None:
 
 
 def check_path_on_servers(scenario: Scenario, servers: Mapping[str, str]) -> None:
-    """UsageError if a server (kind or URL, by database) cannot use the load path: a page model, or a driver without
-    it."""
+    """UsageError if a server (kind or URL, by database) cannot use the load path: a page model, or a driver."""
     path = scenario.load_path
     for name, server in servers.items():
         modelled = server in COMPUTED

@@ -79,11 +79,6 @@ class Request:
         """Whether that database's trials need a server."""
         return database != NO_DATABASE and not self.is_modelled(database)
 
-    def with_server_settings(self, database: str, reported: Mapping[str, str]) -> Request:
-        """The request as it is on a server that has these settings."""
-        named = {f"{database}.{name}": value for name, value in reported.items()}
-        return replace(self, scenario=self.scenario.with_settings(named))
-
     def to_json(self) -> dict[str, Any]:
         """The request as plain JSON, with what reports need to know of databases. `from_json` reads it back."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -93,13 +88,11 @@ class Request:
             "servers": dict(self.servers),
             "images": dict(self.images),
             "titles": {name: engine(name).title for name in self.databases if name != NO_DATABASE},
-            "pairings": {name: self._pairings(engine(name)) for name in self.databases},
+            "pairings": {  # the columns of each layout on each engine
+                name: {one: asdict(pair) for one in self.layouts if (pair := pairing_of(engine(name), one))}
+                for name in self.databases
+            },
         }
-
-    def _pairings(self, on: Engine) -> dict[str, dict[str, Any]]:
-        """The columns of each layout on that engine, for reports."""
-        pairs = {name: pairing_of(on, name) for name in self.layouts}
-        return {name: asdict(pair) for name, pair in pairs.items() if pair}
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Request:
@@ -181,8 +174,9 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
             f"{len(cells)} trials in each of {request.blocks:,} blocks are more than {MOST_TRIALS:,}: give fewer "
             "--blocks, layouts or databases."
         )
+    least = max((ceil(1 / phase.share) for phase in request.scenario.phase if phase.share), default=1)
     for rows in {cell.rows for cell in cells}:
-        if rows < (least := request.scenario.least_rows):
+        if rows < least:  # each phase that inserts has at least one
             raise UsageError(
                 f"{rows} rows are too few for the phases of scenario {request.scenario.name}: give {least}."
             )
@@ -287,37 +281,20 @@ def _cells(request: Request) -> list[TrialPlan]:
     scenario = request.scenario
     if scenario.generation:
         rows = request.rows or scenario.rows or 0
-        ways = scenario.generation.ways
         return [
-            TrialPlan(block=0, position=0, database=NO_DATABASE, layout=name, column=way.title, payload=0, rows=rows)
+            TrialPlan(0, 0, NO_DATABASE, layout=name, column=way.title, payload=0, rows=rows)
             for name in request.layouts
-            for way in ways
+            for way in scenario.generation.ways
         ]
     return [
-        TrialPlan(
-            block=0,
-            position=0,
-            database=name,
-            layout=chosen,
-            column=column,
-            payload=payload.most,
-            rows=rows_of(request, engine(name)),
-            lengths=payload.varying,
-            writers=writers,
-        )
+        TrialPlan(0, 0, name, chosen, column, payload.most, rows_of(request, engine(name)), payload.varying, writers)
         for name in request.databases
         for chosen in request.layouts
-        for column in _columns_of(request, name, chosen)
+        if not (chosen in layouts_of_servers() and request.is_modelled(name))  # a page model cannot make these keys
+        for column in columns_of(engine(name), chosen, request.columns or scenario.columns_on(name))
         for payload in scenario.table.payloads
         for writers in scenario.load.writers or (0,)
     ]
-
-
-def _columns_of(request: Request, database: str, chosen: str) -> list[str]:
-    """The columns in which a layout is measured; none for a server-generated one on its engine's page model."""
-    if chosen in layouts_of_servers() and request.is_modelled(database):
-        return []
-    return columns_of(engine(database), chosen, request.columns or request.scenario.columns_on(database))
 
 
 def rows_of(request: Request, on: Engine) -> int:

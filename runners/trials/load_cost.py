@@ -17,7 +17,7 @@ from keybench.model.names import MODEL_SERVER
 from keybench.model.reading import Reading
 from keybench.model.sizes import bytes_of, spelled
 from keybench.model.subject import KEY, MODEL
-from keybench.model.table import Table
+from keybench.model.table import Table, is_key_and_payload
 from keybench.model.url import is_url
 from keybench.pagemodels.contract import SizedByValue
 from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server, shared_bytes
@@ -62,8 +62,7 @@ def cost_with_restart(on: Engine, request: Request, one: TrialTable, rows: int) 
 
 def _model(on: Engine, request: Request, table: Table) -> PredictsCost | None:
     """The engine's page model, if it predicts costs of such a table on a server whose cache is known; else None."""
-    known = table.key in ("clustered", "nonclustered") and not table.lengths
-    if is_url(request.servers[on.name]) or not known:
+    if is_url(request.servers[on.name]) or not is_key_and_payload(table.key) or table.lengths:
         return None
     try:
         model = on.page_model(table)
@@ -95,8 +94,7 @@ def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str
 
 
 def ram_and_checkpoint(ram: str, checkpoint: str, servers: Mapping[str, str]) -> tuple[int, int]:
-    """(bytes of --ram, bytes of --checkpoint); 0 for an option that was not given. UsageError for text that is no size,
-    and for databases on real servers."""
+    """(bytes of --ram, bytes of --checkpoint), 0 if not given. UsageError for no size, and for real servers."""
     option = "--ram" if ram else "--checkpoint"
     for name, server in servers.items() if ram or checkpoint else ():
         if server != MODEL_SERVER:

@@ -1,6 +1,6 @@
 """The steps of a trial with phases, the prediction after each one, and the figures under their names."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Final
@@ -12,6 +12,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.definition import Theme
+from keybench.model.metric import KINDS_OF_SPLITS as SPLITS
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.reading import Origin, Reading
@@ -34,8 +35,7 @@ class Step:
     """From 1."""
     what: What
     rows: NDArray[np.int64]
-    """The rows that are inserted, in order of arrival, or deleted, updated or read, in that order: places in planned
-    order, from 0."""
+    """The rows that are inserted, deleted, updated or read, in that order: places in planned order, from 0."""
     fill: int = 0
     """In %, of a build or rebuild."""
     update: UpdatePart | None = None
@@ -62,6 +62,11 @@ class Step:
     def name(self) -> str:
         """As it is recorded: `3 delete`."""
         return f"{self.number} {self.what}"
+
+    @property
+    def subject(self) -> Subject:
+        """The index on the server, or in a model alone, after it."""
+        return Subject(SubjectKind.PHASE, self.name)
 
 
 def steps(request: Request, plan: TrialPlan, ranks: Integers | None = None) -> tuple[Step, ...]:
@@ -165,27 +170,12 @@ class Reach:
 
 
 NO_POSITION: Final = "Rows are deleted on the way: no insert has a position in the finished index."
-SPLITS: Final = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 _PAGES: Final = (
-    Metric.LEAF_PAGES,
-    Metric.BRANCH_PAGES,
-    Metric.LEAF_DENSITY,
-    Metric.LEAF_FRAGMENTATION,
-    Metric.LEAF_NONADJACENT,
-)
+    Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION, Metric.LEAF_NONADJACENT,
+)  # fmt: skip
 _COSTS: Final = (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGES, Metric.PAGES_READ, Metric.PAGES_WRITTEN)
 _SUMS: Final = (Theme.SPLITS, Theme.STORAGE)
 """Themes whose metrics are added up over the phases."""
-
-
-def phase_subject(step: Step) -> Subject:
-    """The index on the server, or in a model alone, after a phase."""
-    return Subject(SubjectKind.PHASE, step.name)
-
-
-def model_phase_subject(step: Step) -> Subject:
-    """The index in the model beside a server after a phase."""
-    return Subject(SubjectKind.MODEL_PHASE, step.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,10 +202,10 @@ def predicted(
         if not (after and beside_server):
             raise
         refused = error
-    subject = model_phase_subject if beside_server else phase_subject
-    listed = _of_phases(steps[: len(after)], after, subject)
+    kind = SubjectKind.MODEL_PHASE if beside_server else SubjectKind.PHASE
+    listed = _of_phases(steps[: len(after)], after, kind)
     if not refused:
-        listed += _reads_after_restart(on, request, one, steps, subject)
+        listed += _reads_after_restart(on, request, one, steps, kind)
     return after[-1].stats, listed, refused
 
 
@@ -264,11 +254,11 @@ def _knows_no_updates(on: Engine) -> UsageError:
     return UsageError(f"the page model of {on.title} knows no updates yet: such phases are measured alone.")
 
 
-def _of_phases(steps: Sequence[Step], after: Sequence[After], subject_of: Callable[[Step], Subject]) -> list[Reading]:
+def _of_phases(steps: Sequence[Step], after: Sequence[After], kind: SubjectKind) -> list[Reading]:
     """The model's figures of each phase. Splits are those of the phase, not of the index since it was empty."""
     listed, before = [], dict.fromkeys(SPLITS, 0.0)
     for step, one in zip(steps, after, strict=True):
-        subject = subject_of(step)
+        subject = Subject(kind, step.name)
         by_metric = {reading.metric: reading for reading in readings(one.stats, subject)}
         listed += [by_metric[metric] for metric in _PAGES if metric in by_metric]
         if step.splits:
@@ -276,7 +266,7 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], subject_of: Callab
                 replace(by_metric[metric], value=(by_metric[metric].value or 0) - before[metric]) for metric in SPLITS
             ]
         before = {metric: by_metric[metric].value or 0.0 for metric in SPLITS}
-        listed += _rows(step, "modelled") if subject_of is phase_subject else []
+        listed += _rows(step, "modelled") if kind == SubjectKind.PHASE else []
         listed.append(Reading(Metric.REBUILD_FREES, one.rebuild_frees, "modelled", subject=subject))
         if one.stranded is not None:
             listed.append(Reading(Metric.STRANDED, one.stranded, "modelled", subject=subject))
@@ -284,28 +274,24 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], subject_of: Callab
 
 
 def _reads_after_restart(
-    on: Engine, request: Request, one: TrialTable, steps: Sequence[Step], subject_of: Callable[[Step], Subject]
+    on: Engine, request: Request, one: TrialTable, steps: Sequence[Step], kind: SubjectKind
 ) -> list[Reading]:
-    """Pages that the model expects to be read in each of two insertions between which a server starts again; nothing
-    for other phases."""
+    """Pages that the model expects two insertions to read, between which a server starts again; else nothing."""
     if [step.what for step in steps] != ["insert", "restart", "insert"]:
         return []
     cost = cost_with_restart(on, request, one, len(steps[0].rows))
     if cost is None:
         return []
     return [
-        Reading(Metric.PAGES_READ, float(value), "modelled", cost.note, subject_of(step))
+        Reading(Metric.PAGES_READ, float(value), "modelled", cost.note, Subject(kind, step.name))
         for step, value in zip((steps[0], steps[2]), cost.read.all, strict=True)
     ]
 
 
 def of_updates(step: Step, updated: int, hot: int) -> list[Reading]:
     """What the server counted in a phase that updates: rows updated, and those of them that added no entry."""
-    subject = phase_subject(step)
-    return [
-        Reading(Metric.HOT_UPDATES, float(hot), "measured", subject=subject),
-        Reading(Metric.ENTRIES_ADDED, float(updated - hot), "measured", subject=subject),
-    ]
+    counted = {Metric.HOT_UPDATES: hot, Metric.ENTRIES_ADDED: updated - hot}
+    return [Reading(metric, float(count), "measured", subject=step.subject) for metric, count in counted.items()]
 
 
 def new_texts(part: UpdatePart, one: TrialTable, step: Step) -> tuple[str, ...]:
@@ -330,7 +316,7 @@ def new_lengths(part: UpdatePart, one: TrialTable, step: Step) -> Integers:
 def _rows(step: Step, origin: Origin) -> list[Reading]:
     """How many rows a phase is about, as a reading; empty if it is about none."""
     rows = float(len(step.rows))
-    return [Reading(Metric.PHASE_ROWS, rows, origin, subject=phase_subject(step))] if rows else []
+    return [Reading(Metric.PHASE_ROWS, rows, origin, subject=step.subject)] if rows else []
 
 
 def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
@@ -359,8 +345,8 @@ def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: floa
     """The server's figures of one phase, from the readings `part` after it. `stranded` is `Reach.stranded`."""
     wanted = [*_PAGES, Metric.INDEX_BYTES, *_COSTS, *(SPLITS if step.splits else ())]
     by_metric = {reading.metric: reading for reading in part if reading.subject == KEY}
-    listed = [replace(by_metric[metric], subject=phase_subject(step)) for metric in wanted if metric in by_metric]
+    listed = [replace(by_metric[metric], subject=step.subject) for metric in wanted if metric in by_metric]
     listed += _rows(step, "measured")
     if stranded is not None:
-        listed.append(Reading(Metric.STRANDED, stranded, "derived", subject=phase_subject(step)))
-    return [*listed, Reading(Metric.PHASE_SECONDS, seconds, "measured", subject=phase_subject(step))]
+        listed.append(Reading(Metric.STRANDED, stranded, "derived", subject=step.subject))
+    return [*listed, Reading(Metric.PHASE_SECONDS, seconds, "measured", subject=step.subject)]

@@ -29,7 +29,7 @@ from keybench.runners.trials.server_trial import ServerTrial
 from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.load import LoadResult, joined, load_rows
 from keybench.runners.writers.processes import run_all
-from keybench.runners.writers.reader import ReaderTask, delete, look_up_deleted, look_up_present, pop, scan, update_rows
+from keybench.runners.writers.reader import ReaderTask, work
 
 
 class PhasesTrial(ServerTrial):
@@ -81,19 +81,13 @@ class PhasesTrial(ServerTrial):
         if step.what in ("delete", "update", "read"):
             self.admin.hold_cleaning()
             return self._change_or_read(target, step), []
-        if step.what == "clean":
-            self.admin.settle(table)
-        else:  # a rebuild; `measure` does restarts
-            self._rebuild(step)
+        if step.what == "rebuild":  # `measure` does restarts
+            return self._rebuild(step), []
+        self.admin.settle(table)
         return time.monotonic() - begin, []
 
-    def predict(
-        self,
-        on: Engine,
-        read: Sequence[Reading],
-        arrived: Arrived | None,  # noqa: ARG002 (one writer's rows come in planned order)
-    ) -> Measurements:
-        """What the page model has after each phase, up to the first one that it refuses."""
+    def predict(self, on: Engine, read: Sequence[Reading], arrived: Arrived | None) -> Measurements:  # noqa: ARG002
+        """What the page model has after each phase, with rows in planned order, up to the first one that it refuses."""
         known = [*read, *key_positions.absent(figures.NO_POSITION)]
 
         def predict_too() -> Measurements:
@@ -125,8 +119,7 @@ class PhasesTrial(ServerTrial):
         self.admin = target.engine.admin(target.address)
 
     def _rebuild(self, step: Step) -> float:
-        """Rebuilds the key's index; the seconds that it took. A build does so after its rows are inserted: the index is
-        the same as one that is built only then."""
+        """Rebuilds the key's index; the seconds that it took. A build ends so: the index is as if built only then."""
         begin = time.monotonic()
         self.admin.rebuild(self.table.table, step.fill)
         return time.monotonic() - begin
@@ -144,10 +137,10 @@ class PhasesTrial(ServerTrial):
                 rows_per_tx = min(rows_per_tx, len(np.unique(step.rows)))
             texts = figures.new_texts(update, one, step) if update.column == "payload" else ()
         task = ReaderTask(target.address, one.table, self.sources, rows_per_tx, rows=step.rows, texts=texts)
-        work = update_rows if update else delete
+        what: str = step.what
         if read:
-            work = look_up_present if read.present else look_up_deleted if read.deleted else pop if read.pop else scan
-        (seconds,) = run_all(work, [(task,)], timeout=self.seconds_left())
+            what = "look up" if read.present else "look up deleted" if read.deleted else "pop" if read.pop else "scan"
+        (seconds,) = run_all(work, [(task, what)], timeout=self.seconds_left())
         return float(seconds)
 
 
@@ -159,12 +152,9 @@ class PhasesModelTrial(TrialRunner):
         one, on = trial_table(self.request, self.plan), engine(self.plan.database)
         planned = steps(self.request, self.plan, one.ranks)
         last, of_phases, _ = figures.predicted(on, self.request, one, planned, beside_server=False)
-        positions = key_positions.absent(figures.NO_POSITION)
-        return Measurements(
-            [*readings(last), *Reading.absent(NOT_MODELLED, WHY_NOT), *positions, *of_phases],
-            (),
-            [blobs.page_map(last.page_numbers, last.page_rows, "modelled")],
-        )
+        absent = [*Reading.absent(NOT_MODELLED, WHY_NOT), *key_positions.absent(figures.NO_POSITION)]
+        pages = blobs.page_map(last.page_numbers, last.page_rows, "modelled")
+        return Measurements([*readings(last), *absent, *of_phases], (), [pages])
 
 
 def _stranded(admin: Admin, table: Table, reach: Reach, measured: Iterable[Reading]) -> float | None:

@@ -12,7 +12,7 @@ import keybench
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import ServerError, UsageError, unexpected
-from keybench.model.metric import Metric
+from keybench.model.metric import KINDS_OF_SPLITS, Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL
 from keybench.pagemodels.contract import PageModel, SizedByValue, predict
@@ -27,7 +27,6 @@ from keybench.runners.planning.trial_tables import trial_table
 from keybench.runners.trials.load_cost import load_cost
 from keybench.runners.trials.trial import TrialRunner
 
-_SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION)
 """Metrics that must be equal before the numbers of splits by kind are taken from the model."""
 
@@ -35,7 +34,8 @@ _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION
 def predicted_alone(on: Engine, arrived: Arrived) -> Measurements:
     """The page model's prediction of the table, without a server. Raises UsageError if the model refuses the table."""
     stats = page_stats(on.page_model(arrived.table.table), arrived)
-    return Measurements([*readings(stats), *_other_indexes(on, arrived)], (), [_page_map(stats)])
+    pages = blobs.page_map(stats.page_numbers, stats.page_rows, "modelled")
+    return Measurements([*readings(stats), *_other_indexes(on, arrived)], (), [pages])
 
 
 def predicted_beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measurements:
@@ -48,8 +48,9 @@ def predicted_beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) 
 
     def predict_too() -> Measurements:
         stats, note = page_stats(on.page_model(arrived.table.table), arrived), arrived.order.note
-        predicted = readings(stats, MODEL, note)
-        return Measurements(_with_kinds_of_splits(measured, stats) + predicted, (), [_page_map(stats, note)])
+        predicted, pages = readings(stats, MODEL, note), (stats.page_numbers, stats.page_rows)
+        known = _with_kinds_of_splits(measured, stats) + predicted
+        return Measurements(known, (), [blobs.page_map(*pages, "modelled", note)])
 
     return measured_whatever_a_model_does(measured, predict_too)
 
@@ -72,7 +73,9 @@ def no_prediction(problem: UsageError | ServerError) -> Reading:
 
 def placement(arrived: Arrived, known: Iterable[Reading]) -> Measurements:
     """Where the keys went. The number of leaf pages, measured or else predicted, is taken from the `known` readings."""
-    return key_positions.readings(arrived, _rows_per_leaf(known, len(arrived.table.keys)))
+    pages = {r.subject: r.value for r in known if r.metric == Metric.LEAF_PAGES and r.subject in (KEY, MODEL)}
+    leaf_pages = pages.get(KEY) or pages.get(MODEL)
+    return key_positions.readings(arrived, len(arrived.table.keys) / leaf_pages if leaf_pages else None)
 
 
 _REHEARSED = 2_000
@@ -80,8 +83,7 @@ _REHEARSED = 2_000
 
 
 def rehearse(request: Request, trials: Iterable[TrialPlan]) -> None:
-    """Predicts small loads like these trials', which compiles what the predictions need. What a model refuses, the
-    trial itself reports."""
+    """Predicts small loads like these trials', to compile what predictions need. Trials report what a model refuses."""
     for trial in trials:
         few = replace(trial, rows=min(trial.rows, _REHEARSED))
         arrived = Arrived.as_planned(trial_table(request, few))
@@ -91,8 +93,7 @@ def rehearse(request: Request, trials: Iterable[TrialPlan]) -> None:
 
 
 def page_stats(model: PageModel | SizedByValue, arrived: Arrived) -> PageStats:
-    """The pages of the index that the model makes of the table's rows, in their order of arrival. UsageError if
-    the model refuses the rows."""
+    """The pages that the model makes of the table's rows, in their order of arrival. UsageError if it refuses them."""
     column, created = arrived.table.table.column, arrived.created()
     lengths, parents = arrived.lengths(), arrived.parents()
     return predict(model, column, arrived.keys(), created=created, parents=parents, lengths=lengths)
@@ -109,31 +110,19 @@ def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:
     return other
 
 
-def _page_map(stats: PageStats, note: str = "") -> blobs.Blob:
-    """The finished leaf level."""
-    return blobs.page_map(stats.page_numbers, stats.page_rows, "modelled", note)
-
-
 def _with_kinds_of_splits(measured: Sequence[Reading], stats: PageStats) -> list[Reading]:
     """The measured readings, with the model's splits where the server counts none and both have the same index."""
     values = {reading.metric: reading.value for reading in measured}
     model = {reading.metric: reading for reading in readings(stats, origin="derived")}
     if not all(_equal(values.get(metric), model[metric].value) for metric in _SAME_INDEX):
         return list(measured)
-    unknown = [metric for metric in _SPLITS if values.get(metric) is None]
+    unknown = [metric for metric in KINDS_OF_SPLITS if values.get(metric) is None]
     return [reading for reading in measured if reading.metric not in unknown] + [model[metric] for metric in unknown]
 
 
 def _equal(real: float | None, predicted: float | None) -> bool:
     """Whether both values are known and equal, apart from rounding."""
     return real is not None and predicted is not None and abs(real - predicted) < 1e-6
-
-
-def _rows_per_leaf(known: Iterable[Reading], rows: int) -> float | None:
-    """Rows per leaf page of the key's index as measured, else as predicted; None if neither is known."""
-    pages = {r.subject: r.value for r in known if r.metric == Metric.LEAF_PAGES and r.subject in (KEY, MODEL)}
-    leaf_pages = pages.get(KEY) or pages.get(MODEL)
-    return rows / leaf_pages if leaf_pages else None
 
 
 NOT_MODELLED = tuple(metric for metric in Metric if metric.definition.needs_server)
@@ -158,9 +147,5 @@ class ModelTrial(TrialRunner):
         placed, costs = placement(arrived, predicted.readings), load_cost(on, self.request, arrived)
         modelled = {reading.metric for reading in costs.readings}
         absent = Reading.absent([metric for metric in NOT_MODELLED if metric not in modelled], WHY_NOT)
-        pictured = (predicted, placed, costs)
-        return Measurements(
-            [*predicted.readings, *costs.readings, *absent, *placed.readings],
-            (),
-            [blob for one in pictured for blob in one.blobs],
-        )
+        known = [*predicted.readings, *costs.readings, *absent, *placed.readings]
+        return Measurements(known, (), [*predicted.blobs, *placed.blobs, *costs.blobs])

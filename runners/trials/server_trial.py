@@ -6,7 +6,7 @@ The client makes the keys, the server makes them, or writers are watched for wha
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Final
 
@@ -79,8 +79,7 @@ class ServerTrial(TrialRunner):
         return TrialTable(self.plan.table(self.request.scenario), self.sources)
 
     def measure(self) -> Measurements:
-        """Creates the table and fills it, verifies, reads and predicts. Counters are read before and after the load,
-        never during it."""
+        """Creates the table, fills, verifies, reads and predicts. Counters are read before and after the load alone."""
         with self.connected() as target:
             # an empty table, and counters before the load
             work, admin, table = self.request.scenario.load, self.admin, self.table.table
@@ -90,15 +89,8 @@ class ServerTrial(TrialRunner):
             probes.before()
             interference = Interference.before()
             # the load: first the part that is only there to fill the table, then the measured one
-            send = partial(
-                load_rows,
-                target.address,
-                table,
-                self.sources,
-                skew_rows=work.skew_rows,
-                path=self.path,
-                pool=self.resources.pool,
-            )
+            to = target.address, table, self.sources
+            send = partial(load_rows, *to, skew_rows=work.skew_rows, path=self.path, pool=self.resources.pool)
             filled = sum(int(source.writer.rows * work.filled) for source in self.sources)
             if filled:
                 send(rows_per_tx=FILL_ROWS, part=(0.0, work.filled), timeout=self.seconds_left())
@@ -132,7 +124,8 @@ class ServerTrial(TrialRunner):
         try:
             target = self.resources.reach(self.plan.database)
             self.server = target.server
-            self.request = self.request.with_server_settings(self.plan.database, target.settings)
+            named = {f"{self.plan.database}.{name}": value for name, value in target.settings.items()}
+            self.request = replace(self.request, scenario=self.request.scenario.with_settings(named))
             table = self.table.table  # planned before the trial's time begins to run
             self.deadline = time.monotonic() + self.request.trial_timeout
             self.admin = target.engine.admin(target.address)
@@ -153,25 +146,16 @@ class ServerTrial(TrialRunner):
         """Seconds until the trial's time is over; negative afterwards."""
         return self.deadline - time.monotonic()
 
+    @staticmethod
     def together(
-        self,
-        on: Engine,
-        loaded: LoadResult,
-        readings: Sequence[Reading],
-        pictures: Sequence[Blob],
-        predicted: Measurements,
+        on: Engine, loaded: LoadResult, readings: Sequence[Reading], pictures: Sequence[Blob], predicted: Measurements
     ) -> Measurements:
         """All that the trial has measured, with the metrics that its engine can never give."""
         everything = [*loaded.readings(), *readings, *predicted.readings]
         # Metrics that no probe mentioned; a model beside the server may have them.
         known = {reading.metric for reading in everything if reading.subject != MODEL}
         everything += [Reading(metric, None, "absent", why) for metric, why in on.absent.items() if metric not in known]
-        return Measurements(
-            everything,
-            [loaded.series()],
-            [*pictures, *predicted.blobs],
-            predicted.traceback,
-        )
+        return Measurements(everything, [loaded.series()], [*pictures, *predicted.blobs], predicted.traceback)
 
     def recorder(self, admin: Admin) -> Recorder | None:
         """What recovers the order of arrival; None if the load path does not keep an order."""
@@ -203,15 +187,10 @@ class ServerTrial(TrialRunner):
         order of arrival; None if that order is not known."""
         if arrived is None:
             return without_order(read, self.path.no_prediction, self.path.no_position)
-        predicted = predicted_beside(on, arrived, read)
+        predicted, costs = predicted_beside(on, arrived, read), load_cost(on, self.request, arrived)
         placed = placement(arrived, predicted.readings)
-        costs = load_cost(on, self.request, arrived)
-        return Measurements(
-            [*predicted.readings, *costs.readings, *placed.readings],
-            (),
-            [*predicted.blobs, *placed.blobs, *costs.blobs],
-            predicted.traceback,
-        )
+        known = [*predicted.readings, *costs.readings, *placed.readings]
+        return Measurements(known, (), [*predicted.blobs, *placed.blobs, *costs.blobs], predicted.traceback)
 
     def warnings(self, record: records.Trial) -> Sequence[str]:
         """What the trial shows about its engine's open questions, which concern rows in order of arrival."""
@@ -247,13 +226,8 @@ class ServerKeysTrial(ServerTrial):
         asked = self.request.scenario.after.reads
         return list(Reading.absent(_READS, _NO_READS)) if asked else [], self.page_maps(admin)
 
-    def predict(
-        self,
-        on: Engine,  # noqa: ARG002 (a page model needs the keys)
-        read: Sequence[Reading],
-        arrived: Arrived | None,  # noqa: ARG002
-    ) -> Measurements:
-        """What was measured."""
+    def predict(self, on: Engine, read: Sequence[Reading], arrived: Arrived | None) -> Measurements:  # noqa: ARG002
+        """What was measured: a page model needs the keys."""
         return Measurements(read)
 
 
@@ -269,12 +243,7 @@ class ContendedTrial(ServerTrial):
     def recorder(self, admin: object) -> None:
         """None: rows that were rolled back would be in what it records."""
 
-    def predict(
-        self,
-        on: Engine,  # noqa: ARG002
-        read: Sequence[Reading],
-        arrived: Arrived | None,  # noqa: ARG002 (not recovered)
-    ) -> Measurements:
+    def predict(self, on: Engine, read: Sequence[Reading], arrived: Arrived | None) -> Measurements:  # noqa: ARG002
         """What was measured, and why there is nothing else."""
         return without_order(read, NO_PREDICTION, NO_POSITION)
 

@@ -39,8 +39,7 @@ class TrialRunner(ABC):
         return ()
 
     def run(self) -> records.Trial:
-        """Measures, and returns the record: one without readings after an error. RunStopped and interruptions are
-        raised."""
+        """Measures; the record, without readings after an error. RunStopped and interruptions are raised."""
         request, plan = self.request, self.plan
         started, clock = datetime.now(UTC), time.monotonic()
         error, trace, measured = "", "", Measurements(())

@@ -11,7 +11,6 @@ import typer
 from keybench import cli
 from keybench.databases.contract.settings import ContainerOptions
 from keybench.errors import UsageError
-from keybench.runners import config as defaults
 from keybench.runners.options import GIB, RunOptions
 
 app = cli.application()
@@ -58,9 +57,7 @@ def verify(
             min=1, max=1e9, callback=cli.finite, help="Seconds after which a trial is stopped and counts as failed."
         ),
     ] = 3600.0,
-    results: Annotated[
-        str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
-    ] = defaults.RESULTS,
+    results: cli.Results = cli.RESULTS,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the questions and what they mean; start nothing.")
     ] = False,

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.questions import Outcome, Question, QuestionLoad, Verdict
-from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
-from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
+from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.trials.server_trial import judged
 
 WORDS: Mapping[Outcome, str] = {"equal": "equal", "differs": "differs", "not measured": "could not be measured"}
@@ -24,13 +23,9 @@ class LoadProgress:
 
     request: Request
     run_id: str
+    """Empty if it has not begun."""
     planned: Sequence[TrialPlan]
     trials: Sequence[Trial]
-
-    @classmethod
-    def of(cls, request: Request, run_id: str, store: Store) -> LoadProgress:
-        """The progress of a load that is recorded under that id; with an empty id, of one that has not begun."""
-        return cls(request, run_id, plan(request), store.trials(run_id) if run_id else ())
 
 
 @dataclass(frozen=True)

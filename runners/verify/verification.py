@@ -171,8 +171,7 @@ def _another_make(on: Engine, store: Store, runs: Sequence[str]) -> str:
 def _measured(
     this: Verification, store: Store, console: Console, command: str, *, debug: bool
 ) -> dict[QuestionLoad, LoadProgress]:
-    """Runs each load, and gives the trials of each. An error that stops the first load stops them all; one that stops a
-    later load leaves that load without trials."""
+    """The progress of each load. An error of the first stops all; one of a later load leaves it without trials."""
     loads: dict[QuestionLoad, LoadProgress] = {}
     for number, (load, request) in enumerate(this.requests.items(), start=1):
         say(console, f"\nload {number} of {len(this.requests)}: {load.name}")
@@ -185,7 +184,7 @@ def _measured(
             say(console, f"this load could not be measured: {error}")
             if not store.done(run_id):  # execute has removed the empty run
                 run_id = ""
-        loads[load] = LoadProgress.of(request, run_id, store)
+        loads[load] = LoadProgress(request, run_id, plan(request), store.trials(run_id) if run_id else ())
     return loads
 
 

@@ -105,17 +105,7 @@ def load_rows(
     row_bytes = (2 * table.payload + 128) * sum(each.children for each in table.family)
     slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
     tasks = [
-        WriterTask(
-            address=address,
-            table=table,
-            source=source,
-            first=first,
-            slices=slices,
-            rows_per_tx=rows_per_tx,
-            skew_rows=skew_rows,
-            path=path,
-            style=style,
-        )
+        WriterTask(address, table, source, first, slices, rows_per_tx, skew_rows, path, style)
         for source, first, slices in zip(sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True)
     ]
     return _on_one_timeline(pool.run(tasks, timeout=timeout, progress=progress))

@@ -152,8 +152,7 @@ _FORGET: Final = resource_tracker.unregister
 
 
 def _prepare_for_kills() -> None:
-    """Makes sure that nothing is left or printed when processes are killed. Called before the first worker process
-    starts; a second call changes nothing."""
+    """Before the first worker process: nothing is left or printed when processes are killed. May be called again."""
     warnings.filterwarnings("ignore", "resource_tracker: process died unexpectedly", UserWarning)
     resource_tracker.unregister = _introduce_and_forget
     _lock_folder()

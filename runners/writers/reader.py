@@ -1,10 +1,10 @@
-"""Readers that run after a load: they look keys up, read ranges by time, and delete, update and pop rows as an
-application does."""
+"""Readers after a load: they look keys up, read ranges by time, and delete, update and pop rows as applications do."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,54 +53,30 @@ def read(task: ReaderTask) -> list[Reading]:
         return _reads(session, task, keys_in_order(task.sources))
 
 
-def delete(task: ReaderTask) -> float:
-    """Deletes rows; the seconds that it took. VerificationError if they were not all there."""
-    return _timed(task, lambda session, keys, at: session.delete(keys[at]), "deleted")
+_WORKS: Final[Mapping[str, tuple[str, Callable[[Session, Sequence[object], Sequence[str]], int]]]] = {
+    "delete": ("deleted", lambda session, keys, _: session.delete(keys)),
+    "update": ("updated", lambda session, keys, texts: session.update(keys, texts)),
+    "look up": ("found", lambda session, keys, _: sum(map(session.find, keys))),
+    "look up deleted": ("found", lambda session, keys, _: sum(map(session.find, keys))),
+    "scan": ("found", lambda session, keys, _: session.first(len(keys))),
+    "pop": ("popped", lambda session, keys, _: min(session.first(len(keys)), session.delete(keys))),
+}
+"""What is done to rows: its past participle, and a function of the prepared keys and new payloads of one transaction,
+which gives a number of rows. `scan`, `pop`: the first rows in the order of the key, which are the task's, at once."""
 
 
-def update_rows(task: ReaderTask) -> float:
-    """Updates rows; the seconds that it took. VerificationError if they were not all there."""
-    return _timed(task, lambda session, keys, at: session.update(keys[at], task.texts[at]), "updated")
-
-
-def look_up_present(task: ReaderTask) -> float:
-    """Looks rows up by key; the seconds that it took. VerificationError if they were not all there."""
-    return _timed(task, lambda session, keys, at: sum(map(session.find, keys[at])), "found")
-
-
-def look_up_deleted(task: ReaderTask) -> float:
-    """Looks deleted rows up by key; the seconds that it took. VerificationError if one was there."""
-    return _timed(task, lambda session, keys, at: sum(map(session.find, keys[at])), "found", there=0)
-
-
-def scan(task: ReaderTask) -> float:
-    """Reads the first rows in the order of the key; the seconds that it took. VerificationError if it did not find as
-    many."""
-    return _timed(replace(task, rows_per_tx=len(task.rows)), lambda session, keys, _: session.first(len(keys)), "found")
-
-
-def pop(task: ReaderTask) -> float:
-    """Reads the first rows in the order of the key, which `task.rows` are, and deletes them in one transaction; the
-    seconds that it took. VerificationError if they were not the first ones."""
-
-    def work(session: Session, keys: Sequence[object], _: slice) -> int:
-        return min(session.first(len(keys)), session.delete(keys))
-
-    return _timed(replace(task, rows_per_tx=len(task.rows)), work, "popped")
-
-
-def _timed(
-    task: ReaderTask, work: Callable[[Session, Sequence[object], slice], int], done: str, there: int | None = None
-) -> float:
-    """The seconds in which `work` does something to the task's rows: from their prepared keys and the places of those
-    of one transaction. It gives a number of rows: VerificationError unless they are `there`, or all, together."""
+def work(task: ReaderTask, what: str) -> float:
+    """Does one of `_WORKS` to the task's rows; the seconds that it took. VerificationError unless they were all there,
+    or, of rows that were deleted before, none."""
+    done, do = _WORKS[what]
+    each = len(task.rows) if what in ("scan", "pop") else task.rows_per_tx
     with closing(engine(task.address.engine).session(task.address, task.table)) as session:
         keys = session.prepare_keys(keys_in_order(task.sources)[task.rows])
-        slices = [slice(first, first + task.rows_per_tx) for first in range(0, len(keys), task.rows_per_tx)]
+        slices = [slice(first, first + each) for first in range(0, len(keys), each)]
         begin = time.perf_counter()
-        rows = sum(work(session, keys, at) for at in slices)
+        rows = sum(do(session, keys[at], task.texts[at]) for at in slices)
         seconds = time.perf_counter() - begin
-    wanted = len(keys) if there is None else there
+    wanted = 0 if what == "look up deleted" else len(keys)
     if rows != wanted:
         raise VerificationError(f"{rows} rows were {done} instead of {wanted}.")
     return seconds
@@ -127,8 +103,7 @@ def _reads(session: Session, task: ReaderTask, keys: Keys) -> list[Reading]:
 
 
 def _points(session: Session, keys: Keys, chosen: NDArray[np.int64]) -> float:
-    """Median time, in microseconds, of looking up the keys at these indexes of `keys`, one after the other.
-    VerificationError if one is not found."""
+    """Median time, in microseconds, of looking up the keys at these indexes. VerificationError if one is not found."""
     prepared = session.prepare_keys(keys[chosen])
     times = np.empty(len(prepared))
     for i, key in enumerate(prepared):

@@ -84,12 +84,12 @@ def drawing(picture: Picture) -> Canvas:
     """The picture as a canvas of `WIDTH` pixels."""
     bars = picture.bars
     canvas = Canvas(56 + sum(26 + _LINE * len(group) for _, group in picture.groups), WIDTH)
-    canvas.text(0, 12, picture.title, fontsize=15, font_weight="600")
-    canvas.text(0, 34, picture.unit, fontsize=12, color=SOFT)
+    canvas.text(0, 12, picture.title, size=15, font_weight="600")
+    canvas.text(0, 34, picture.unit, size=12, color=SOFT)
     y = 50.0
     for name, group in picture.groups:
         most = max(bar.value.high for bar in (group if picture.own_scales else bars))
-        canvas.text(0, y + 12, name, fontsize=13, font_weight="600")
+        canvas.text(0, y + 12, name, size=13, font_weight="600")
         y += 26
         for bar in group:
             _draw(canvas, bar, y, (WIDTH - _LABEL - _ROOM) / most, picture.places)
@@ -100,8 +100,8 @@ def drawing(picture: Picture) -> Canvas:
 def _draw(canvas: Canvas, bar: Bar, y: float, pixels: float, places: int) -> None:
     """One line: the name, the bar, its interval, its number. `pixels`: of one unit."""
     middle, end = y + _LINE / 2 - 2, _LABEL + max(1.0, bar.value.median * pixels)
-    canvas.text(_LABEL - 8, middle, bar.label, ha="right", fontsize=13)
+    canvas.text(_LABEL - 8, middle, bar.label, ha="right", size=13)
     colour = _LOOKS[bar.layout].colour if bar.layout in _LOOKS else PLAIN
     canvas.bars(np.array([[_LABEL, y + 1, end, y + _LINE - 5]]), facecolor=colour, alpha=0.45 if bar.modelled else 1)
     canvas.interval(_LABEL + bar.value.low * pixels, _LABEL + bar.value.high * pixels, middle, INK)
-    canvas.text(max(end, _LABEL + bar.value.high * pixels) + 6, middle, number(bar.value.median, places), fontsize=13)
+    canvas.text(max(end, _LABEL + bar.value.high * pixels) + 6, middle, number(bar.value.median, places), size=13)

@@ -20,8 +20,7 @@ def known_figures() -> tuple[GroupFigure, ...]:
 
 
 def group_figures(group: Group, styles: Styles, prefix: str) -> list[ReportFigure]:
-    """Every figure that the group's readings allow, then the others with the reason; `prefix` makes ids unique. None of
-    trials that only make keys."""
+    """Every figure that a group with an index allows, then the others with the reason; `prefix` makes ids unique."""
     declared = () if group.only_keys else known_figures()
     figures = [figure for one in declared if (figure := one.of(group, styles, prefix))]
     return sorted(figures, key=lambda figure: not figure.svg)

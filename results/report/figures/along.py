@@ -15,20 +15,8 @@ from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group, phases_of
 from keybench.results.plots.charts import Curve, curve_panels
 from keybench.results.plots.panels import Scale
-from keybench.results.report.figures.figure import (
-    Drawing,
-    Styles,
-    blocks_note,
-    evenly_chosen,
-    extremes,
-    group_figure,
-    join,
-    missing,
-    named_rows,
-    origin_note,
-    stored_blob,
-)
-from keybench.results.store.blobs import COST, Blob
+from keybench.results.report.figures import figure
+from keybench.results.store.blobs import COST
 from keybench.results.wording import listed, plural, rows_unit
 
 _MOST_PLACES: Final = 40
@@ -40,10 +28,10 @@ Line = NDArray[np.float64]
 """The values of a curve, (n,)."""
 
 
-def _single_curves(group: Group, styles: Styles, lines: Mapping[str, Line]) -> dict[str, Curve]:
+def _single_curves(group: Group, styles: figure.Styles, lines: Mapping[str, Line]) -> dict[str, Curve]:
     """A curve without a range for each arm's line; both by the arm's name."""
     arms = [arm for arm in group.arms if arm.name in lines]
-    rows = named_rows(group, arms, styles)
+    rows = figure.named_rows(group, arms, styles)
     known = [(arm.name, row, lines[arm.name]) for arm, row in zip(arms, rows, strict=True)]
     return {name: Curve(row, middle=line, low=line, high=line) for name, row, line in known}
 
@@ -62,7 +50,7 @@ def _draw(
     last: str = "At the last rows:",
     control: bool = True,
     **axes: Any,
-) -> Drawing:
+) -> figure.Drawing:
     """A panel of curves for each arm; the first text of `caption` stands before the note on the control.
 
     `curves` are by the arm's name, over `x`; `labels` are those of x and y. With `control`, the control's curve is
@@ -70,14 +58,14 @@ def _draw(
     `data` (by default as y). `last` introduces the values at the last place.
     """
     arms = [arm for arm in group.arms if arm.name in curves]
-    chosen, note = evenly_chosen(group, arms, _MOST_LINES)
+    chosen, note = figure.evenly_chosen(group, arms, _MOST_LINES)
     reference = curves.get(group.control.name) if control and group.control else None
     ends = [(group.label(arm), float(curves[arm.name].middle[-1])) for arm in arms]
     first, *notes = caption
-    return Drawing(
-        caption=join(first, "" if reference is None else "Dashed: the control.", *notes, note),
+    return figure.Drawing(
+        caption=figure.join(first, "" if reference is None else "Dashed: the control.", *notes, note),
         origin=origin,
-        alt=join(f"Small multiples, {plural(len(chosen), 'panel')}. {last}", extremes(ends)),
+        alt=figure.join(f"Small multiples, {plural(len(chosen), 'panel')}. {last}", figure.extremes(ends)),
         svg=curve_panels(
             x,
             [curves[arm.name] for arm in chosen],
@@ -91,20 +79,25 @@ def _draw(
     )
 
 
-@group_figure("cost", 30, "Insert cost as the table grows", "ms per 1,000 rows, lower is better")
-def _insert_cost(group: Group, styles: Styles, key: str) -> Drawing | str:
+@figure.group_figure("cost", 30, "Insert cost as the table grows", "ms per 1,000 rows, lower is better")
+def _insert_cost(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | str:
     """What a row costs at each stage of the load, as median and range over blocks, for each layout."""
-    series = {arm.name: _insert_times(arm) for arm in group.arms}
+    series = {  # of each good trial: seconds by rows
+        arm.name: [
+            line for trial in arm.good for line in trial.series if line.metric == Metric.INSERT_SECONDS and len(line.x)
+        ]
+        for arm in group.arms
+    }
     arms = [arm for arm in group.arms if series[arm.name]]
     if not arms:
         if group.values(Metric.INSERT_SECONDS):
             return "No trial recorded its insert time along the load."
-        return missing(group, Metric.INSERT_SECONDS)
+        return figure.missing(group, Metric.INSERT_SECONDS)
     points = min(len(line.x) for lines in series.values() for line in lines)
     edges = np.linspace(0, group.rows, min(_MOST_PLACES, points) + 1)
     divisor, word = rows_unit(group.rows)
     curves = {}
-    for arm, row in zip(arms, named_rows(group, arms, styles), strict=True):
+    for arm, row in zip(arms, figure.named_rows(group, arms, styles), strict=True):
         values = np.array([_interval_cost(line, edges) for line in series[arm.name]])
         curves[arm.name] = Curve(row, np.median(values, axis=0), low=values.min(axis=0), high=values.max(axis=0))
     without = [group.label(arm) for arm in group.arms if not series[arm.name]]
@@ -118,16 +111,11 @@ def _insert_cost(group: Group, styles: Styles, key: str) -> Drawing | str:
         places=("rows inserted up to", [f"{edge:.0f}" for edge in edges[1:]]),
         data="median",
         caption=(
-            several if len(group.blocks) > 1 else blocks_note(group),
+            several if len(group.blocks) > 1 else figure.blocks_note(group),
             f"No curve for {listed(without)}." if without else "",
         ),
-        origin=f"Derived from insert times: {origin_note(group, [Metric.INSERT_SECONDS]).lower()}",
+        origin=f"Derived from insert times: {figure.origin_note(group, [Metric.INSERT_SECONDS]).lower()}",
     )
-
-
-def _insert_times(arm: Arm) -> list[Series]:
-    """The series of insert time (seconds by rows) of each successful trial."""
-    return [line for trial in arm.good for line in trial.series if line.metric == Metric.INSERT_SECONDS and len(line.x)]
 
 
 def _interval_cost(line: Series, edges: Line) -> Line:
@@ -137,13 +125,8 @@ def _interval_cost(line: Series, edges: Line) -> Line:
     return seconds_a_row * 1e6  # seconds a row to milliseconds per 1,000 rows
 
 
-def _notes(blobs: Mapping[str, Blob]) -> list[str]:
-    """Doubts about the order of arrival that the model was given, each once."""
-    return sorted({str(blob.about["note"]) for blob in blobs.values()} - {""})
-
-
-@group_figure("phases", 22, "Density along the phases", "% of the leaf pages' room, higher is better")
-def _phase_densities(group: Group, styles: Styles, key: str) -> Drawing | None:
+@figure.group_figure("phases", 22, "Density along the phases", "% of the leaf pages' room, higher is better")
+def _phase_densities(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | None:
     """The density after each phase of the index's life (insert, delete, rebuild …); None without phases."""
     names = max((phases_of(arm) for arm in group.arms), key=len)
     if not names:
@@ -163,7 +146,7 @@ def _phase_densities(group: Group, styles: Styles, key: str) -> Drawing | None:
             "After each phase. A line falls where pages split or rows are deleted, and rises where pages fill or the "
             "index is rebuilt.",
         ),
-        origin=origin_note(group, [Metric.LEAF_DENSITY]),
+        origin=figure.origin_note(group, [Metric.LEAF_DENSITY]),
         last="At the last phase:",
         y=Scale.linear(0.0, 100.0, 2),
     )
@@ -172,15 +155,17 @@ def _phase_densities(group: Group, styles: Styles, key: str) -> Drawing | None:
 _READS: Final = Metric.PAGES_READ.value
 
 
-@group_figure(
+@figure.group_figure(
     "beyond-memory",
     72,
     "Pages read a row as the table outgrows memory",
     "pages that were not in the server's cache, mean of all rows so far, lower is better",
 )
-def _beyond_memory(group: Group, styles: Styles, key: str) -> Drawing | None:
+def _beyond_memory(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | None:
     """Pages read a row as the index outgrows the cache, by the page model; None if nothing had to be read."""
-    costs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, COST)) and len(blob.arrays["rows"])}
+    costs = {
+        arm.name: blob for arm in group.arms if (blob := figure.stored_blob(arm, COST)) and len(blob.arrays["rows"])
+    }
     if not any(int(blob.arrays[_READS][-1]) for blob in costs.values()):
         return None  # all pages stay in memory
     arms = [arm for arm in group.arms if arm.name in costs]
@@ -191,7 +176,7 @@ def _beyond_memory(group: Group, styles: Styles, key: str) -> Drawing | None:
         for name, blob in costs.items()
     }
     measured = {arm.name: _counted_reads(arm, group.rows) for arm in arms}
-    seen = any(value is not None for value in measured.values())
+    seen, doubts = any(value is not None for value in measured.values()), figure.doubts(costs.values())
     curves = _single_curves(group, styles, means)
     return _draw(
         group,
@@ -206,7 +191,7 @@ def _beyond_memory(group: Group, styles: Styles, key: str) -> Drawing | None:
             "it has to be read before a row can go there.",
             "The line is the page model's, the dot what the server counted over the whole load." if seen else "",
         ),
-        origin=join("The line: modelled. The dot: measured." if seen else "Modelled.", *_notes(costs)),
+        origin=figure.join("The line: modelled. The dot: measured." if seen else "Modelled.", *doubts),
         control=False,
     )
 

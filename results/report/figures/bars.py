@@ -1,37 +1,24 @@
-"""Figures of stacked bars, one for each arm: splits, log, waits."""
+"""Figures with a row for each arm: stacked bars of splits, log and waits; dots of density and fragmentation."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from keybench.model.metric import KINDS_OF_SPLITS as SPLITS
 from keybench.model.metric import Metric
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
 from keybench.results.plots.canvas import KINDS, PLAIN, Hatch, ramp
-from keybench.results.plots.charts import BarPart, stacked_bars
-from keybench.results.report.figures.figure import (
-    Drawing,
-    Styles,
-    extremes,
-    gaps,
-    group_figure,
-    join,
-    medians_note,
-    missing,
-    named_rows,
-    origin_note,
-    per_row,
-    placeholder,
-    total,
-)
-from keybench.results.wording import decimals, listed, number
+from keybench.results.plots.charts import BarPart, Panel, dot_plot, stacked_bars
+from keybench.results.report.figures import figure
+from keybench.results.wording import BETTER, decimals, listed, number, plural
 
 
 def _draw(
     group: Group,
-    styles: Styles,
+    styles: figure.Styles,
     key: str,
     label: str,
     parts: Sequence[BarPart],
@@ -39,30 +26,29 @@ def _draw(
     *,
     above: str,
     metrics: Sequence[Metric],
-) -> Drawing | str:
+) -> figure.Drawing | str:
     """A bar for each arm, with the unit `label` at their axis; `totals`, under the heading `above`, stand at the right.
     Without `parts`, the text says why the `metrics` are absent."""
     if not parts:
-        return gaps(group, metrics) or missing(group, metrics[0])
+        return figure.gaps(group, metrics) or figure.missing(group, metrics[0])
     places = decimals([value for value in totals if value is not None])
     has_bar = [any(part.values[i] is not None for part in parts) for i in range(len(group.arms))]
     texts = [
-        placeholder(arm) if not shown else "–" if value is None else number(value, places)
+        figure.placeholder(arm) if not shown else "–" if value is None else number(value, places)
         for arm, value, shown in zip(group.arms, totals, has_bar, strict=True)
     ]
     known = [(group.label(arm), value) for arm, value in zip(group.arms, totals, strict=True) if value is not None]
-    names = listed([part.name.lower() for part in parts])
-    return Drawing(
-        caption=join(medians_note(group), gaps(group, metrics)),
-        origin=origin_note(group, metrics),
-        alt=join(f"Stacked bars of {names}, {label}.", f"{above}: {extremes(known)}" if known else ""),
-        svg=stacked_bars(named_rows(group, group.arms, styles), parts, texts, label, above, key),
+    names, medians = listed([part.name.lower() for part in parts]), f"Medians of {plural(len(group.blocks), 'block')}."
+    return figure.Drawing(
+        caption=figure.join(medians if len(group.blocks) > 1 else "", figure.gaps(group, metrics)),
+        origin=figure.origin_note(group, metrics),
+        alt=figure.join(f"Stacked bars of {names}, {label}.", f"{above}: {figure.extremes(known)}" if known else ""),
+        svg=stacked_bars(figure.named_rows(group, group.arms, styles), parts, texts, label, above, key),
         header=("layout", "column", *(f"{part.name}, {label}" for part in parts)),
         rows=tuple((arm.layout, arm.column, *(part.values[i] for part in parts)) for i, arm in enumerate(group.arms)),
     )
 
 
-_SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 _TOGETHER = Metric.EDGE_AND_INTERIOR_SPLITS
 _LOOKS: Final[dict[Metric, tuple[str, Hatch]]] = {
     Metric.APPENDS: (KINDS[0], ""),
@@ -73,28 +59,26 @@ _LOOKS: Final[dict[Metric, tuple[str, Hatch]]] = {
 """Colour and hatching of each kind."""
 
 
-@group_figure("splits", 50, "Page splits by kind", "leaf pages added per 1,000 rows; only appends are harmless")
-def _splits(group: Group, styles: Styles, key: str) -> Drawing | str:
-    """Appends, edge splits and interior splits per 1,000 rows; two kinds together where the server does not tell them
-    apart."""
+@figure.group_figure("splits", 50, "Page splits by kind", "leaf pages added per 1,000 rows; only appends are harmless")
+def _splits(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | str:
+    """Appends, edge and interior splits per 1,000 rows; two kinds together where a server does not tell them apart."""
     kinds = {
-        metric: [per_row(group, arm, metric, 1000) for arm in group.arms]
-        for metric in (*_SPLITS, _TOGETHER)
+        metric: [figure.per_row(group, arm, metric, 1000) for arm in group.arms]
+        for metric in (*SPLITS, _TOGETHER)
         if group.values(metric)
     }
     parts = [BarPart(metric.definition.title, values, *_LOOKS[metric]) for metric, values in kinds.items()]
-    harmful = [
-        [values[i] for metric, values in kinds.items() if metric != Metric.APPENDS] for i in range(len(group.arms))
-    ]
-    totals = [total(values) for values in harmful]
-    return _draw(group, styles, key, "per 1,000 rows", parts, totals, above="edge + interior", metrics=_SPLITS)
+    harmful = [values for metric, values in kinds.items() if metric != Metric.APPENDS]
+    known = [[value for values in harmful if (value := values[i]) is not None] for i in range(len(group.arms))]
+    totals = [sum(of_arm) if of_arm else None for of_arm in known]
+    return _draw(group, styles, key, "per 1,000 rows", parts, totals, above="edge + interior", metrics=SPLITS)
 
 
-@group_figure("log", 70, "Log written", "bytes a row, lower is better")
-def _log_written(group: Group, styles: Styles, key: str) -> Drawing | str:
+@figure.group_figure("log", 70, "Log written", "bytes a row, lower is better")
+def _log_written(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | str:
     """Bytes of log a row; where the server tells them apart, records and copies of whole pages."""
     metrics = (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGE_BYTES)
-    whole, images = ([per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
+    whole, images = ([figure.per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
     parts = []
     if group.values(Metric.LOG_BYTES):
         split = bool(group.values(Metric.LOG_PAGE_IMAGE_BYTES))
@@ -111,13 +95,13 @@ _MOST_KINDS: Final = 5
 _RUNNING, _CLIENT, _OTHERS = "running", "client", "other waits"
 
 
-@group_figure(
+@figure.group_figure(
     "waits",
     38,
     "What writers wait for",
     "share of the time of all writers' connections: running, waiting for the client, or waiting in the server",
 )
-def _waits(group: Group, styles: Styles, key: str) -> Drawing | None:
+def _waits(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | None:
     """The shares of the writers' time by what they wait for, the commonest by name; None without samples."""
     shares = [_shares(arm) for arm in group.arms]
     if not any(shares):
@@ -135,7 +119,7 @@ def _waits(group: Group, styles: Styles, key: str) -> Drawing | None:
     waiting = [sum(share.get(name, 0.0) for name in kinds) if share else None for share in shares]
     label, above = "% of writers' time", "waiting in the server"
     drawing = _draw(group, styles, key, label, parts, totals=waiting, above=above, metrics=[])
-    assert isinstance(drawing, Drawing)  # there are parts
+    assert isinstance(drawing, figure.Drawing)  # there are parts
     return replace(drawing, origin="Measured: samples of the server's list of connections.")
 
 
@@ -152,3 +136,43 @@ def _part(name: str, shares: list[dict[str, float]], kinds: list[str], colour: s
     """The sum of these kinds of wait as one part of each arm's bar."""
     lengths = [sum(share.get(kind, 0.0) for kind in kinds) if share else None for share in shares]
     return BarPart(name, lengths, colour, hatch)
+
+
+@figure.group_figure(
+    "order", 20, "Density and fragmentation of the leaf pages", "% of the leaf pages of the key's index"
+)
+def _density(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | str:
+    """How full the leaf pages are, beside how many are out of order."""
+    metrics = (Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION)
+    shown = [metric for metric in metrics if group.values(metric)]
+    if not shown:
+        return figure.gaps(group, metrics)
+    panels, alts = [], []
+    for metric in shown:
+        about = metric.definition
+        base = group.control.summary(metric) if group.control else None
+        dots = [figure.dot(arm, arm.summary(metric), lambda value: f"{value:.1f}") for arm in group.arms]
+        name = about.title.removeprefix("Leaf ").capitalize()
+        known = [(group.label(arm), summary.median) for arm, summary in group.values(metric)]
+        alts.append(f"{about.title}: {figure.extremes(known)}")
+        label, reference = f"%, {BETTER[about.better]}", base.median if base else None
+        panels.append(Panel(name, dots, label, limits=(0.0, 100.0), reference=reference))
+    return figure.Drawing(
+        caption=figure.join(
+            figure.blocks_note(group),
+            "The grey line is the control." if group.control else "",
+            "Half-empty pages can be in perfect order; fragmentation alone would not show them.",
+            figure.gaps(group, metrics),
+        ),
+        origin=figure.origin_note(group, shown),
+        alt=figure.join("Dot plot.", *alts),
+        svg=dot_plot(figure.named_rows(group, group.arms, styles), panels, key),
+        header=(
+            "layout",
+            "column",
+            *(f"{m.definition.title} (%), {part}" for m in shown for part in figure.STATISTICS),
+        ),
+        rows=tuple(
+            (arm.layout, arm.column, *(c for m in shown for c in figure.cells(arm.summary(m)))) for arm in group.arms
+        ),
+    )

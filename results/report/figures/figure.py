@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
@@ -108,11 +108,6 @@ def blocks_note(group: Group) -> str:
     return f"Dots are medians of {plural(len(group.blocks), 'block')}; lines span the range of the blocks."
 
 
-def medians_note(group: Group) -> str:
-    """A sentence that says what a bar means; empty if there is one block."""
-    return "" if len(group.blocks) == 1 else f"Medians of {plural(len(group.blocks), 'block')}."
-
-
 def origin_note(group: Group, metrics: Sequence[Metric]) -> str:
     """Whether the values were measured, derived or modelled; by metric if they differ."""
     titles: dict[str, list[str]] = {}
@@ -178,6 +173,11 @@ def stored_blob(arm: Arm, *kinds: str) -> Blob | None:
     return next((stored[kind] for kind in kinds if kind in stored), None)
 
 
+def doubts(blobs: Iterable[Blob]) -> list[str]:
+    """Doubts about the order of arrival on which these data rest, each once."""
+    return sorted({str(blob.about["note"]) for blob in blobs} - {""})
+
+
 def named_rows(group: Group, arms: Sequence[Arm], styles: Styles) -> list[PlotRow]:
     """A row of a picture for each arm; with its column, unless all layouts but the control share one."""
     column = group.several_columns
@@ -218,9 +218,3 @@ def per_row(group: Group, arm: Arm, metric: Metric, rows: int = 1) -> float | No
     """The arm's median of the metric, for each `rows` rows; None without a value."""
     summary = arm.summary(metric)
     return None if summary is None else summary.median * rows / group.rows
-
-
-def total(values: Sequence[float | None]) -> float | None:
-    """The sum of the known values; None if there are none."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

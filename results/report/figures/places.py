@@ -1,6 +1,7 @@
 """Figures of places: of rows in the index, of pages in the file."""
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Final
 
 import numpy as np
@@ -10,19 +11,8 @@ from keybench.model.metric import Metric
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
 from keybench.results.plots.canvas import ramp
-from keybench.results.plots.panels import Entry, Panels, Scale, draw_legend, legend_height
-from keybench.results.report.figures.figure import (
-    MOST_CLOUDS,
-    Drawing,
-    Styles,
-    Value,
-    evenly_chosen,
-    gaps,
-    group_figure,
-    join,
-    named_rows,
-    stored_blob,
-)
+from keybench.results.plots.panels import Entry, Panels, PlotRow, Scale, draw_legend, legend_height
+from keybench.results.report.figures import figure
 from keybench.results.store.blobs import MODEL_PAGES, PAGES, POSITIONS, Blob
 from keybench.results.wording import listed, plural
 
@@ -33,28 +23,30 @@ _LEAVES: Final = 400
 """Leaf pages drawn for each index."""
 
 
-@group_figure(
+@figure.group_figure(
     "pages",
     60,
     "Page order of the finished index",
     "place in the file by place in key order, % of the leaf pages; a diagonal is perfect order",
 )
-def _page_order(group: Group, styles: Styles, key: str) -> Drawing | str:
+def _page_order(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | str:
     """The leaf pages as points: their place in the file by their place in key order."""
-    blobs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, PAGES, MODEL_PAGES))}
+    blobs = {arm.name: blob for arm in group.arms if (blob := figure.stored_blob(arm, PAGES, MODEL_PAGES))}
     if not blobs:
-        return gaps(group, [Metric.LEAF_PAGES]) or "No trial stored the order of its pages."
-    arms, note = evenly_chosen(group, [arm for arm in group.arms if arm.name in blobs], MOST_CLOUDS)
+        return figure.gaps(group, [Metric.LEAF_PAGES]) or "No trial stored the order of its pages."
+    arms, note = figure.evenly_chosen(group, [arm for arm in group.arms if arm.name in blobs], figure.MOST_CLOUDS)
     percent = Scale.linear(0.0, 100.0, 2, "{:g} %".format)
-    panels = Panels(named_rows(group, arms, styles), percent, percent, ("place in key order", "place in the file"))
+    panels = Panels(
+        figure.named_rows(group, arms, styles), percent, percent, ("place in key order", "place in the file")
+    )
     fractions = np.linspace(0.0, 1.0, _LEAVES)
     columns = []
     for arm, box in zip(arms, panels.boxes, strict=True):
         across, up = _page_places(blobs[arm.name], fractions)
         columns.append(up)
         box.points(across, up, styles[arm.layout].colour, 2.0)
-    return Drawing(
-        caption=join(
+    return figure.Drawing(
+        caption=figure.join(
             f"Each point is a leaf page, up to {_LEAVES} an index. A scan in key order jumps up and down the file as "
             "the points do.",
             note,
@@ -85,10 +77,10 @@ def _origin(group: Group, arms: Sequence[Arm], blobs: Mapping[str, Blob]) -> str
     modelled = [group.label(arm) for arm in arms if blobs[arm.name].kind == MODEL_PAGES]
     if not modelled:
         return "Measured."
-    notes = sorted({str(blob.about["note"]) for blob in blobs.values()} - {""})
+    notes = figure.doubts(blobs.values())
     if len(modelled) == len(arms):
-        return join("Modelled." if group.modelled else "Modelled: this server's pages cannot be read.", *notes)
-    return join(f"Modelled: {listed(modelled)}; measured: the others.", *notes)
+        return figure.join("Modelled." if group.modelled else "Modelled: this server's pages cannot be read.", *notes)
+    return figure.join(f"Modelled: {listed(modelled)}; measured: the others.", *notes)
 
 
 _ROWS: Final = 800
@@ -101,41 +93,41 @@ _WIDEST: Final = 10.0
 _INDEX_SCALE: Final = Scale(-3.0, 103.0, ((100.0, "right edge"), (50.0, "middle"), (0.0, "left edge")))
 
 
-@group_figure(
+@figure.group_figure(
     "skew",
     15,
     "Insert positions of each writer",
     "position in key order by the scenario's time, one colour a writer; only the right edge appends",
 )
-def insert_positions(group: Group, styles: Styles, key: str) -> Drawing | None:
+def insert_positions(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | None:
     """Where in the index each writer's rows went, by time; None with a single writer."""
-    blobs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, POSITIONS)) and len(blob.arrays["row"])}
+    blobs = {
+        arm.name: blob for arm in group.arms if (blob := figure.stored_blob(arm, POSITIONS)) and len(blob.arrays["row"])
+    }
     if not blobs or max(len(blob.about["writers"]) for blob in blobs.values()) < 2:
         return None
-    arms, note = evenly_chosen(group, [arm for arm in group.arms if arm.name in blobs], MOST_CLOUDS)
+    arms, note = figure.evenly_chosen(group, [arm for arm in group.arms if arm.name in blobs], figure.MOST_CLOUDS)
     writers = next(iter(blobs.values())).about["writers"]
     header, columns = _position_data(group, arms, blobs, writers)
-    return Drawing(
-        caption=join(
+    return figure.Drawing(
+        caption=figure.join(
             f"Each point is a row, up to {len(columns[0]):,} a trial. A row that does not go to the right edge can "
             "split a page inside the index. Points of several writers at one place are drawn slightly apart.",
             note,
         ),
-        origin=join(
+        origin=figure.join(
             "Derived from the keys and their order of arrival.",
-            *sorted({str(blobs[arm.name].about["note"]) for arm in arms} - {""}),
+            *figure.doubts(blobs[arm.name] for arm in arms),
         ),
         alt=f"Small multiples of points, {plural(len(arms), 'panel')}, one colour for each of {len(writers)} writers.",
-        svg=_draw_positions(group, arms, blobs, writers, styles, key),
+        svg=_draw_positions(figure.named_rows(group, arms, styles), arms, blobs, writers, key),
         header=tuple(header),
-        rows=tuple(
-            tuple(column[i] if i < len(column) else None for column in columns) for i in range(max(map(len, columns)))
-        ),
+        rows=tuple(zip_longest(*columns)),
     )
 
 
 def _draw_positions(
-    group: Group, arms: Sequence[Arm], blobs: Mapping[str, Blob], writers: Sequence[str], styles: Styles, key: str
+    rows: Sequence[PlotRow], arms: Sequence[Arm], blobs: Mapping[str, Blob], writers: Sequence[str], key: str
 ) -> str:
     """A panel of points for each arm, with one colour for each writer, as SVG."""
     colours = ramp(len(writers))
@@ -145,7 +137,7 @@ def _draw_positions(
     units = ((3600, "hours"), (60, "minutes"))
     divisor, unit = next(((seconds, name) for seconds, name in units if last >= 2 * seconds), (1, "seconds"))
     panels = Panels(
-        named_rows(group, arms, styles),
+        rows,
         Scale.linear(0.0, last / divisor or 1.0),
         _INDEX_SCALE,
         (f"{unit} of the scenario", "position in the index"),
@@ -171,10 +163,10 @@ def _positions(blob: Blob) -> tuple[Floats, Ints, Floats]:
 
 def _position_data(
     group: Group, arms: Sequence[Arm], blobs: Mapping[str, Blob], writers: Sequence[str]
-) -> tuple[list[str], list[list[Value]]]:
+) -> tuple[list[str], list[list[figure.Value]]]:
     """(header, columns) of the figure's data. Second and writer are listed once if all arms have the same."""
     header: list[str] = []
-    columns: list[list[Value]] = []
+    columns: list[list[figure.Value]] = []
     for arm in arms:
         seconds, writer, percent_below = _positions(blobs[arm.name])
         when = [[round(second, 3) for second in seconds.tolist()], [writers[i] for i in writer.tolist()]]

@@ -185,7 +185,7 @@ def test_the_sampled_positions_are_those_of_the_metrics_and_only_the_first_block
     found, late = blob.arrays, np.arange(40_000) > 10_000
     exact = key_positions.positions(arrived(sources))
     assert np.array_equal(found["writer"], exact.writer[found["row"]])
-    assert found["above"] == pytest.approx(exact.quantiles()[found["row"]])
+    assert found["above"] == pytest.approx(exact.quantiles[found["row"]])
     assert found["second"] == pytest.approx(found["row"] / 200, abs=0.05)  # 40,000 rows stand for 200 seconds
     behind = [found["above"][late[found["row"]] & (found["writer"] == i)].mean() for i in range(4)]
     assert behind == sorted(behind), "the further a clock is behind, the further from the right edge"

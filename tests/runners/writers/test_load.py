@@ -16,7 +16,7 @@ from keybench.runners.servers import Target
 from keybench.runners.trials.after_load import check_keys
 from keybench.runners.writers import load as load_module
 from keybench.runners.writers.load import load_rows
-from keybench.runners.writers.reader import ReaderTask, _ranges, delete, read
+from keybench.runners.writers.reader import ReaderTask, _ranges, read, work
 from keybench.scenarios.files import load_scenario
 from tests.errors import raised
 from tests.runners.conftest import prepared, running
@@ -84,7 +84,7 @@ def test_reads_and_deletion_after_the_load(target: Target, admin: Admin) -> None
     admin.create(table)
     load_rows(target.address, table, sources, rows_per_tx=1000, timeout=60)
     readings = read(ReaderTask(target.address, table, sources, reads=50, seed=1))
-    assert delete(ReaderTask(target.address, table, sources, rows_per_tx=1000, rows=np.arange(2500))) > 0
+    assert work(ReaderTask(target.address, table, sources, rows_per_tx=1000, rows=np.arange(2500)), "delete") > 0
     assert {r.metric for r in readings} == {Metric.POINT_UNIFORM_US, Metric.POINT_RECENT_US, Metric.RANGE_US_PER_ROW}
     assert all(r.value and r.value > 0 for r in readings)
     check_keys(table.column.encode(keys_in_order(sources)[2500:]), admin.stored_keys(table))
