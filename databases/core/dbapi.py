@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from keybench.databases.contract.roles import Session
 from keybench.errors import ServerError
@@ -108,6 +108,9 @@ class DbApiConnection:
         is_full = any(text in reason.lower() for text in self.full)
         return ServerError(f"{self.title}: {reason}{f' {self.when_full}' if is_full else ''}")
 
+
+Server = TypeVar("Server", bound=DbApiConnection)
+"""An engine's own connection."""
 
 ARRAY_ROWS = 10_000
 """The largest number of rows in one array. It is limited because a driver copies the whole array."""

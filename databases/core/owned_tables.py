@@ -2,13 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.dbapi import ANSWER_SECONDS, DbApiConnection
+from keybench.databases.core.dbapi import ANSWER_SECONDS, DbApiConnection, Server
 from keybench.errors import ServerError
-
-Server = TypeVar("Server", bound=DbApiConnection)
 
 NAMES: Final = "keybench_"
 """How the names of keybench's tables in a run begin."""

@@ -72,9 +72,9 @@ class MySqlAdmin(Queries, Admin):
         )
         return settings.page_settings(variables, int(of_database[0][0]) if of_database else 0)
 
-    def wait_sampler(self) -> probes.WaitSampler:
+    def wait_sampler(self) -> probes.StageSampler:
         """Samples from the list of connections."""
-        return probes.WaitSampler(Queries(self.address))
+        return probes.StageSampler(Queries(self.address))
 
     def create(self, table: Table) -> None:
         """Drops the table and its parent, waits for quiet on a private server, and creates them, empty."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,37 +153,22 @@ class PagesProbe(ServerProbe[Queries]):
         return [known.get(absent.metric, absent) for absent in Reading.absent(self.supplies, _NO_FILES)]
 
 
-class WaitSampler:
-    """Samples what transactions wait for, by a connection of its own. The server's list of connections shows the stage
-    of a statement, not a wait: `Update` is an insertion, with its waits for latches and row locks, and the stage of a
-    commit contains the wait for the log."""
+class StageSampler(WaitSamples[Queries]):
+    """The server's list of connections shows the stage of a statement, not a wait: `Update` is an insertion, with its
+    waits for latches and row locks, and the stage of a commit contains the wait for the log."""
 
-    def __init__(self, server: Queries) -> None:
-        self._server = server
-        try:
-            standing = server.rows("SELECT id FROM information_schema.processlist")
-        except BaseException:
-            server.close()
-            raise
+    def begin(self) -> None:
+        """Notes all connections that are there."""
+        standing = self._server.rows("SELECT id FROM information_schema.processlist")
         self._standing = ", ".join(str(int(number)) for (number,) in standing)
-        self._samples = WaitSamples()
 
-    def sample(self) -> None:
-        """Counts the connections by stage, without those that were there before the sampler."""
-        counts = self._server.rows(
+    def waits(self) -> Iterable[tuple[Any, ...]]:
+        """The writers' connections by stage."""
+        return self._server.rows(
             "SELECT CASE WHEN command = 'Sleep' THEN 'client' WHEN coalesce(state, '') = '' THEN 'running' "  # noqa: S608
             "ELSE lower(state) END, count(*) FROM information_schema.processlist "
             f"WHERE id NOT IN ({self._standing}) AND command <> 'Daemon' GROUP BY 1"
         )
-        self._samples.add(counts)
-
-    def readings(self) -> Iterable[Reading]:
-        """The share of each stage."""
-        return self._samples.shares()
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._server.close()
 
 
 def log_positions(server: Queries) -> tuple[int, int]:

@@ -80,7 +80,7 @@ class PostgresAdmin(AdminConnection, Admin):
 
     def wait_sampler(self) -> ActivitySampler:
         """Samples from pg_stat_activity."""
-        return ActivitySampler(self.address)
+        return ActivitySampler(AdminConnection(self.address))
 
     def create(self, table: Table) -> None:
         """Drops the table and its parent, makes a checkpoint if permitted, and creates both tables, empty."""

@@ -6,9 +6,8 @@ the function behind the view, which costs less.
 
 import time
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
-from keybench.databases.contract.roles import Address
 from keybench.databases.core.probes import ServerProbe, UnreadableError, WaitSamples
 from keybench.databases.postgresql import connection, ddl, log
 from keybench.databases.postgresql.connection import AdminConnection
@@ -131,31 +130,14 @@ WHERE application_name = %s AND datid = %s AND backend_type = 'client backend' A
 GROUP BY 1"""
 
 
-class ActivitySampler:
-    """Takes samples by a connection of its own."""
+class ActivitySampler(WaitSamples[AdminConnection]):
+    """Samples of pg_stat_activity."""
 
-    def __init__(self, address: Address) -> None:
-        self._server = AdminConnection(address)
-        self._samples = WaitSamples()
-        try:
-            self._database = self._server.value("SELECT oid FROM pg_database WHERE datname = current_database()")
-            standing = self._server.rows(
-                "SELECT pid FROM pg_stat_activity WHERE application_name = %s AND datname = current_database()",
-                connection.APPLICATION,
-            )
-        except BaseException:
-            self._server.close()
-            raise
-        self._standing = [pid for (pid,) in standing]
+    def begin(self) -> None:
+        """Notes the connections that are there, the sampler's own among them, and the database."""
+        self._database = self._server.value("SELECT oid FROM pg_database WHERE datname = current_database()")
+        self._standing = [self._server.raw.info.backend_pid, *connected(self._server)]
 
-    def sample(self) -> None:
-        """Counts the writers' connections by what they wait for."""
-        self._samples.add(self._server.rows(_WAITS, connection.APPLICATION, self._database, self._standing))
-
-    def readings(self) -> Iterable[Reading]:
-        """The share of each kind of wait."""
-        return self._samples.shares()
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._server.close()
+    def waits(self) -> Iterable[tuple[Any, ...]]:
+        """The writers' connections by what they wait for."""
+        return self._server.rows(_WAITS, connection.APPLICATION, self._database, self._standing)
