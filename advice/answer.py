@@ -123,7 +123,19 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
     makes, decision = best, None
     if existing and existing.candidate.label != best.label and not needs.public_id:
         switched = for_new_rows(needs, existing.candidate, best, choices, _languages)
-        ways = _options(needs, existing.candidate, best, switched.name if switched else "")
+        assert needs.existing
+        ways = options(
+            needs.on,
+            existing.candidate.table(needs.payload),
+            existing.candidate.name,
+            needs.existing.rows,
+            best.name,
+            coming(needs.rows, needs.existing),
+            rows_per_second=needs.rows_per_second,
+            new_column=best.column,
+            server=needs.server,
+            switched=switched.name if switched else "",
+        )
         decision = decide(needs, ways, existing, order.best)
         if switched and "switch" in decision.way.option.name:
             makes = switched
@@ -157,24 +169,6 @@ def _mapping(needs: Needs, makes: Candidate) -> Snippet | None:
         return None
     by_server = needs.made_by == "server" or (needs.made_by == "any" and makes.properties.server is not None)
     return snippet(needs.orm, needs.on, needs.version, makes.column, makes.name, by_server=by_server)
-
-
-def _options(needs: Needs, today: Candidate, best: Candidate, switched: str) -> Sequence[Option]:
-    """What can be done about the keys `today` that the table has, if `best` is recommended, and `switched` keys where
-    the column stays."""
-    assert needs.existing
-    return options(
-        needs.on,
-        today.table(needs.payload),
-        layout(needs.existing.layout).name,
-        needs.existing.rows,
-        best.name,
-        coming(needs.rows, needs.existing),
-        rows_per_second=needs.rows_per_second,
-        new_column=best.column,
-        server=needs.server,
-        switched=switched,
-    )
 
 
 def _public_id(needs: Needs) -> IndexForecast:

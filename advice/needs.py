@@ -239,12 +239,8 @@ def needs(values: Mapping[str, object]) -> Needs:
         children=int(_number(values, "children", 0, 64)),
         type=key_type,  # type: ignore[arg-type]  # checked above
         made_by=made_by,  # type: ignore[arg-type]
-        sortable=bool(values["sortable"]),
         unguessable=bool(values["unguessable"]) and not public_id,
-        hides_time=bool(values["hides_time"]),
-        hides_machine=bool(values["hides_machine"]),
-        merge=bool(values["merge"]),
-        spread=bool(values["spread"]),
+        **{flag: bool(values[flag]) for flag in ("sortable", "hides_time", "hides_machine", "merge", "spread")},
         existing=existing,
         layouts=tuple(layout(name).name for name in names if name),
         public_id=public_id,

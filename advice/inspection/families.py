@@ -28,8 +28,8 @@ from keybench.generators.commands.odds import earliest, fit, fixed_share, latest
 from keybench.generators.core.clock import TICKS_PER_DAY
 from keybench.generators.core.description import COUNTED, Timestamp
 from keybench.generators.core.layout import Layout, layouts
-from keybench.model.byteorder import PERMUTATIONS
-from keybench.model.keys import Bytes, Ints, Keys, Order
+from keybench.model.byteorder import unstored
+from keybench.model.keys import Ints, Keys, Order
 
 Rows = NDArray[np.intp]
 """Indexes of values in a sample."""
@@ -121,13 +121,6 @@ def _by_width(values: Sequence[bytes] | Sequence[str]) -> dict[int, Rows]:
     for row, value in enumerate(values):
         rows[len(value)].append(row)
     return {width: np.array(of_width, np.intp) for width, of_width in rows.items()}
-
-
-def unstored(data: Bytes, order: Order) -> Bytes:
-    """GUIDs in RFC order, from the bytes that a column stores in that order: uint8 (n, 16)."""
-    rfc = np.empty_like(data)
-    rfc[:, list(PERMUTATIONS[order])] = data  # stored byte i is RFC byte PERMUTATIONS[order][i]
-    return rfc
 
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from keybench.advice.inspection.families import Floats, Member
 from keybench.errors import UsageError
 from keybench.generators.core.layout import Layout, NothingToRead
-from keybench.model.byteorder import sort_words
+from keybench.model.byteorder import ascends, sort_words
 from keybench.model.keys import Bytes, Keys
 
 ALIKE: Final = 10.0
@@ -159,17 +159,7 @@ def score_of_pairs(
     if own_instants is not None:  # where the layout's own clock, which may be finer, ticked between the two
         resolution = layout.description.time.resolution if layout.description.time else 1
         must_ascend |= own_instants[1:] // resolution != own_instants[:-1] // resolution
-    ascends = _ascends(sort_words(keys, layout.order if layout.order != "none" else "rfc"))
+    above = ascends(sort_words(keys, layout.order if layout.order != "none" else "rfc"))
     # where keys come in no order, above and below are equally probable: one bit
-    bits = np.where(must_ascend, np.where(ascends, np.log2(_ASCENDS), np.log2(1 - _ASCENDS)), -1.0)
+    bits = np.where(must_ascend, np.where(above, np.log2(_ASCENDS), np.log2(1 - _ASCENDS)), -1.0)
     return float(bits[counted].sum())
-
-
-def _ascends(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """(n − 1,): whether each key is above the one before it. `words`: (n, words of a key), the highest word first."""
-    above = np.zeros(len(words[1:]), np.bool_)
-    equal = np.ones(len(words[1:]), np.bool_)  # in all words so far
-    for word in words.T:  # the first word that differs decides
-        above |= equal & (word[1:] > word[:-1])
-        equal &= word[1:] == word[:-1]
-    return above

@@ -9,8 +9,11 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+import numpy as np
+
 from keybench.databases.contract.roles import Session
 from keybench.errors import ServerError
+from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
@@ -159,13 +162,8 @@ class ArraySession(Session):
         """Gathers the optimiser's statistics of the table and makes the connection ready for reads and deletions."""
 
     def bound(self, keys: Keys) -> list[object]:
-        """The keys as the driver binds them: bytes in the column's order, text, or integers, by the column's form."""
-        column = self._table.column
-        encoded = column.encode(keys)
-        if column.form == "int":
-            return list(encoded.tolist())
-        values = cut(encoded.tobytes(), encoded.shape[1])
-        return [value.decode("ascii") for value in values] if column.form == "text" else list(values)
+        """The keys as the driver binds them."""
+        return native_keys(self._table.column, keys)
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[ArrayBatch]:
         """Batches of `rows_per_tx` rows as the driver takes them."""
@@ -228,6 +226,18 @@ class ArraySession(Session):
     def close(self) -> None:
         """Closes the connection."""
         self._transactions.close()
+
+
+def native_keys(column: Column, keys: Keys) -> list[Any]:
+    """Keys as Python objects: bytes in the column's order, text, or integers, by the column's form."""
+    encoded = np.ascontiguousarray(column.encode(keys))
+    if column.form == "int":
+        values: list[Any] = encoded.tolist()
+    elif column.form == "text":
+        values = encoded.view(f"S{encoded.shape[1]}").ravel().astype(np.str_).tolist()
+    else:  # as numpy's `void`, which keeps trailing zero bytes
+        values = encoded.view(f"V{encoded.shape[1]}").ravel().tolist()
+    return values
 
 
 def cut(data: bytes, width: int) -> list[bytes]:
