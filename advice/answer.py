@@ -22,8 +22,7 @@ from keybench.model.table import Table
 
 SMALL: Final = 32 << 20
 """Bytes of an index below which no choice of keys matters."""
-_CORES = 2
-"""Threads that forecast layouts side by side."""
+_CORES = 2  # threads that forecast layouts side by side
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,7 @@ By the formula of OWASP's Session Management Cheat Sheet, (2^bits + 1) / (2 · g
 search with 10,000 guesses a second among 1,000 keys of one millisecond then takes more than 1,000 years.
 """
 
-_SPREAD, _RANGES = 0.1, 64
-"""Keys spread if no 64th of the index takes more than a tenth of them."""
+_SPREAD, _RANGES = 0.1, 64  # keys spread if no 64th of the index takes more than a tenth of them
 _MAKERS: Final[Mapping[str, str]] = {
     "process": "which process made it",
     "machine": "which machine made it",

@@ -20,8 +20,7 @@ from keybench.runners.planning.trial_tables import keys_in_order, writers_in_ord
 from keybench.scenarios.schema import LoadScenario
 from keybench.scenarios.writers import ClockPart, WriterPart
 
-_START = datetime(2026, 1, 5, tzinfo=UTC)
-"""When a load begins: a Monday."""
+_START = datetime(2026, 1, 5, tzinfo=UTC)  # when a load begins: a Monday
 _DAY = 86_400.0
 
 

@@ -24,10 +24,8 @@ MadeBy = Literal["any", "client", "server"]
 YEAR: Final = 365.25 * 86_400
 """Seconds."""
 MOST_ROWS: Final = 10**11
-_MOST_YEARS: Final = 1_000
-"""Keys hold times, and the times of some layouts end."""
-_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
-"""What the letter behind a number of rows multiplies it by."""
+_MOST_YEARS: Final = 1_000  # keys hold times, and the times of some layouts end
+_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}  # what the letter behind a number of rows multiplies it by
 
 
 @dataclass(frozen=True)

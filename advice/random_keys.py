@@ -23,13 +23,11 @@ from keybench.pagemodels.page_stats import PageStats
 
 Figures = NDArray[np.float64]
 
-_SPLIT_IN_HALF = 16, 25_000
-"""Small indexes whose leaves split at a fixed place, and the rows of each."""
+_SPLIT_IN_HALF = 16, 25_000  # small indexes whose leaves split at a fixed place, and the rows of each
 _OTHERS = 4, 100_000
 """The same of engines that split at several places or move rows between leaves: the rule holds for their mean only."""
 _MOST_EVENTS, _NO_CHANCE = 600, 1e-18  # of a step on average: a float holds its exponential; what adds nothing to a sum
-_POINTS = 8
-"""Numbers of rows in a doubling at which the density of those is looked at."""
+_POINTS = 8  # numbers of rows in a doubling at which the density of those is looked at
 
 
 def random_growth(model: PageModel, rows: int) -> tuple[float, float, list[PageStats]]:

@@ -15,8 +15,7 @@ ALIKE: Final = 1.03
 """Layouts whose bytes differ by less are alike: what a table is used for matters more."""
 WORSE: Final = 1.2
 """From which ratio on a layout is one to avoid."""
-_MOST_TO_AVOID: Final = 3
-"""Layouts to avoid that an answer names, at most."""
+_MOST_TO_AVOID: Final = 3  # layouts to avoid that an answer names, at most
 
 
 @dataclass(frozen=True)

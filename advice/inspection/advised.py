@@ -18,8 +18,7 @@ from keybench.generators.core.layout import layout
 from keybench.model.names import CONTROL
 from keybench.model.sizes import spelled
 
-_WIDEST: Final = (1 << 63) - 1
-"""The greatest key of the widest integer type."""
+_WIDEST: Final = (1 << 63) - 1  # the greatest key of the widest integer type
 
 
 @dataclass(frozen=True)

@@ -23,15 +23,12 @@ from keybench.model.keys import Bytes, Keys
 ALIKE: Final = 10.0
 """Layouts whose scores differ by fewer bits are not told apart."""
 
-_WIDEST, _PIECE = 48, 16
-"""Bits of the widest part that is taken as one number, and of the pieces of a wider one."""
-_CHOICE: Final = 4.0
-"""Bits that say which way of writing was taken."""
+_WIDEST, _PIECE = 48, 16  # bits of the widest part that is taken as one number, and of the pieces of a wider one
+_CHOICE: Final = 4.0  # bits that say which way of writing was taken
 _UNSEEN, _HIDDEN, _SHOWS, _LONG_COUNTER = 0.75, 9.0, 16.0, 20
 """Bits that a layout loses for each bit of a part that it does not draw and that looks random, and the most that it
 loses: less than `ALIKE`, but for long counters and for parts that keys begin with, which a sample shows."""
-_ASCENDS: Final = 0.98
-"""Probability that a key ascends where its layout says that keys do."""
+_ASCENDS: Final = 0.98  # probability that a key ascends where its layout says that keys do
 
 
 def score(member: Member, rows: NDArray[np.intp], timed: NDArray[np.bool_], order: NDArray[np.float64] | None) -> float:

@@ -150,8 +150,7 @@ GRANTS = (
 """On the views V_$…, not on their synonyms; by SYS, or a user with the right to grant them. On a user's own server the
 administrator runs them once; nothing else is changed there."""
 _LOCK = "keybench_lock"
-_BESIDE = STATISTICS, TABLE, _LOCK
-"""Tables beside those of trials."""
+_BESIDE = STATISTICS, TABLE, _LOCK  # tables beside those of trials
 _SHAPES = "KEY", "KEY,PAYLOAD", "CREATED,KEY", "CREATED,KEY,PAYLOAD", "NAME,VALUE", "HELD", ",".join(COLUMNS).upper()
 _LISTED = (
     "SELECT o.object_name, 0, CASE WHEN o.object_type = 'TABLE' AND (SELECT LISTAGG(c.column_name, ',') "  # noqa: S608

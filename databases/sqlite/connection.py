@@ -10,8 +10,7 @@ from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting.private_server import PrivateFolder, PrivateServer
 from keybench.errors import ServerError
 
-_NO_ROOM = 1 << 18
-"""Bytes: with fewer free ones, a disk is full. The log's index grows by 32 KiB."""
+_NO_ROOM = 1 << 18  # bytes: with fewer free ones, a disk is full (the log's index grows by 32 KiB)
 
 
 @dataclass(frozen=True)
