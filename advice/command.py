@@ -121,7 +121,6 @@ def advise(
 
 
 def _text(reply: Any, chosen: Format, *, everything: bool) -> str:
-    """The answer as text in the format that was asked for."""
     import io
     import json
 

@@ -249,7 +249,6 @@ def _by_server(answer: Answer) -> str:
 
 
 def _alike(one: Choice, other: Choice) -> bool:
-    """Whether two indexes have about the same size."""
     ours, theirs = one.forecast.index_bytes.value, other.forecast.index_bytes.value
     return max(ours, theirs) <= ALIKE * min(ours, theirs)
 

@@ -120,7 +120,6 @@ def column_on(on: Engine, column: ColumnHere, keys: KeyGroup) -> str:
 
 
 def _computed(asked: Mapping[str, Any]) -> str:
-    """The answer's first sentence."""
     from keybench.advice.answer import answer
     from keybench.advice.needs import needs_from_options
     from keybench.advice.sentences import headline

@@ -84,7 +84,6 @@ def _places(index: IndexHere, sample: SampleHere) -> Places | None:
 
 
 def _ranks(values: Values, order: Order) -> Places:
-    """The ranks of a column's values, (n,)."""
     if isinstance(values, np.ndarray):
         return np.unique(values, return_inverse=True)[1]
     compared: list[Any] = list(values)

@@ -105,7 +105,6 @@ def record_of_next(asked: Asked, rows: int, outcomes: Sequence[Outcome]) -> dict
 
 
 def _column(column: ColumnHere, content: Content | None) -> dict[str, Any]:
-    """One column of a key."""
     return {
         "name": column.name,
         "type": column.sql_type,

@@ -209,7 +209,6 @@ class ContainerServer(Provision):
         return self._redacted(lines.decode("utf-8", "replace")).strip()
 
     def _pull(self, client: DockerClient) -> None:
-        """Pulls the image if it is not here."""
         from docker.errors import APIError, ImageNotFound
 
         try:
@@ -298,7 +297,6 @@ class ContainerServer(Provision):
         return killed
 
     def _memory(self) -> str:
-        """The container's limit of memory, for messages."""
         return f"{self._settings.container.memory_bytes / _GIB:g} GiB"
 
     def _remove(self) -> None:

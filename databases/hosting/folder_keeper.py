@@ -203,7 +203,6 @@ def _end_children() -> set[int]:
 
 
 def _kill_children() -> None:
-    """Kills all processes whose parent is this one."""
     for entry in Path("/proc").iterdir():
         with suppress(OSError, ValueError):  # it is no process, or has ended
             # The process's name stands in parentheses, and may itself hold some.

@@ -87,7 +87,6 @@ class _State:
                 self.failure = "its keeper process ended: " + ("\n".join(self._other_lines[-5:]) or "no message")
 
     def _message(self, message: Mapping[str, Any]) -> None:
-        """Notes what one message of the keeper says."""
         if "folder" in message:
             self.folder = Path(message["folder"])
             self.installation = Path(message["installation"]) if message["installation"] else None
@@ -236,7 +235,6 @@ class PrivateFolder:
         return f"{server} {problem.rstrip('.')}.{lines}\nFix that, or choose another --server."
 
     def _write(self, line: bytes) -> None:
-        """Sends a line to the keeper, if there is one."""
         stream = self._keeper.stdin if self._keeper else None
         if stream:
             with suppress(BrokenPipeError):  # the keeper has already ended; its messages are read next
@@ -259,7 +257,6 @@ class PrivateFolder:
 
 
 def _readable(descriptor: int, timeout: float) -> bool:
-    """Whether there is something to read from the descriptor within `timeout` seconds."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(max(0.0, timeout) * 1000))

@@ -143,7 +143,6 @@ class MssqlAdmin(Admin):
         return self._sorted_by(table, "ORDER BY row_id" if self.options["beneath"] == "clustered" else PLACES)
 
     def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
-        """All keys in the order of an ORDER BY clause."""
         statement = f"SELECT {_form(table.column)} FROM {ddl.name(table)} {order}"  # noqa: S608  # our own names
         return _keys(table.column, "".join(str(key) for (key,) in self.connection.rows(statement)))
 

@@ -72,7 +72,6 @@ def braced(value: str) -> str:
 
 
 def _loads(library: str) -> bool:
-    """Whether the system has the shared library."""
     try:
         ctypes.CDLL(library)
     except OSError:
@@ -213,7 +212,6 @@ def connect(address: Address, database: str = "") -> MssqlConnection:
 
 
 def _unreachable(address: Address, reason: str) -> KeybenchError:
-    """The error for a failed connection, with the next step."""
     if _NO_LIBRARIES in reason:
         return EnvironmentMissing(
             "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "

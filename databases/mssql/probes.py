@@ -143,7 +143,6 @@ _LEAF = {"LCX_CLUSTERED", "LCX_INDEX_LEAF"}
 
 
 def _log_unreadable(error: ServerError) -> str:
-    """Why the splits are not known."""
     return f"the log cannot be read {without_permission(error, 'for sys.fn_dblog the role sysadmin')}"
 
 

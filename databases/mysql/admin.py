@@ -123,7 +123,6 @@ class MySqlAdmin(Queries, Admin):
         return self._sorted_by(table, ddl.row_order(table))
 
     def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
-        """All keys, sorted by the server by these columns."""
         rows = self.rows(f"SELECT {_joinable(table.column)} FROM {ddl.name(table)} ORDER BY {order}")  # noqa: S608
         values = [key if isinstance(key, bytes) else key.encode("ascii") for (key,) in rows]
         return _keys(table.column, b"".join(values), len(values))

@@ -85,7 +85,6 @@ class StatusProbe(CounterProbe[Queries]):
         return self._server.status("Innodb_os_log_written")
 
     def _latches(self) -> int | str:
-        """The number of waits for latches, or why it cannot be read."""
         try:
             return int(self._server.value(_LATCHES))
         except ServerError:

@@ -107,7 +107,6 @@ def _local_missing(flavour: Flavour) -> str:
 
 
 def _options(values: Mapping[str, str]) -> list[str]:
-    """Settings as options of the server's command line."""
     return [option(name, value) for name, value in values.items()]
 
 
@@ -196,7 +195,6 @@ def container_server(flavour: Flavour, settings: Settings) -> ContainerServer:
 
 
 def _make_database(address: Address) -> Address:
-    """Makes the database of the trials."""
     from keybench.databases.mysql import connection
 
     with connection.connect(address) as admin, connection.server_errors(flavour_named(address.engine).title):

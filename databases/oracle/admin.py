@@ -109,7 +109,6 @@ class OracleAdmin(Admin):
         return None if table.key == "clustered" else self._sorted_by(table, "ROWID")
 
     def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
-        """All keys in the order of a column or pseudo-column."""
         rows = self.connection.rows(f"SELECT key FROM {ddl.name(table)} ORDER BY {order}")  # noqa: S608
         return _keys(table.column, rows)
 

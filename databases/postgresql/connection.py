@@ -48,7 +48,6 @@ def place(address: Address) -> str:
 
 
 def _unreachable(address: Address, message: str) -> KeybenchError:
-    """The error for a failed connection, by libpq's message."""
     reason = " ".join(message.split())
     return unreachable(address, "PostgreSQL", place(address), reason, "host, port, user, password and database")
 
@@ -79,7 +78,6 @@ class _Connection(psycopg.Connection[Any]):
         return super().wait(self._limited(gen), *arguments, **named)
 
     def _limited(self, gen: Any) -> Any:
-        """The same generator with an end."""
         deadline = time.monotonic() + self.seconds
         try:
             state = next(gen)

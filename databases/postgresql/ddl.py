@@ -335,7 +335,6 @@ def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
 
 
 def _altering(table: KeyedTable, change: str, note: str = "", locks: str = _BRIEF) -> Statement:
-    """The statement ALTER TABLE with this change."""
     return Statement(f"ALTER TABLE {core.identifier(table.name)} {change}", note, True, _ALTER_TABLE, locks)
 
 

@@ -161,7 +161,6 @@ class LocalServer(PrivateServer):
         return address
 
     def _address(self, database: str) -> Address:
-        """The address of a database on this server."""
         folder = self._kept.folder
         parameters = {"host": str(folder), "port": _PORT, "user": USER, "dbname": database}
         parameters |= {"data": str(folder / "data"), "programs": f"{self._kept.installation}/bin"}
@@ -215,5 +214,4 @@ def prepare(address: Address) -> Address:
 
 
 def _in_database(address: Address, database: str) -> Address:
-    """The address of another database on the same server."""
     return replace(address, parameters={**address.parameters, "dbname": database})

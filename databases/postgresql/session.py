@@ -33,7 +33,6 @@ _ABORTS = {b"40001": Aborted, b"40P01": DeadlockVictim}
 
 
 def _copy(table: Table) -> bytes:
-    """The COPY statement that takes a table's rows."""
     sent = "payload" if table.server_keys else ddl.columns(table)
     return f"COPY {ddl.name(table)} ({sent}) FROM STDIN".encode()
 

@@ -143,7 +143,6 @@ class SqliteAdmin(Admin):
             self._open = None
 
     def _files(self, table: str) -> TableFiles:
-        """The files of the table of that name."""
         return files(self._address, table)
 
     def _connection(self, table: Table) -> apsw.Connection:

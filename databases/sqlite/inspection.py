@@ -286,7 +286,6 @@ class SqliteInspector(Inspector):
         return whole_tree(self._file, root, column, beside)
 
     def _root(self, table: TableHere, index: IndexHere) -> int:
-        """The root page of the index's b-tree."""
         return self._shape(table.name).root if index.is_table else self._schema[index.name][2]
 
     def _values(
@@ -317,7 +316,6 @@ class SqliteInspector(Inspector):
         return self._trees[root]
 
     def _shape(self, name: str) -> Shape:
-        """How the table of that name is stored."""
         _, _, root, sql = self._schema[name]
         columns = [
             (str(column), str(declared or ""), int(str(key)))

@@ -113,7 +113,6 @@ class SqliteSession(Session):
         return self._connection.total_changes() - before
 
     def _read(self, statement: str, parameters: tuple[Any, ...]) -> int:
-        """Runs a query and fetches its rows. Returns their number."""
         try:
             return len(self._connection.execute(statement, parameters).fetchall())
         except apsw.Error as error:

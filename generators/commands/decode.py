@@ -72,7 +72,6 @@ def groups(ranked: Sequence[KeyReading]) -> list[list[KeyReading]]:
 
 
 def _has_width(layout: Layout, keys: Keys) -> bool:
-    """Whether the key is as long as those of the layout."""
     return keys.kind == "int" or keys.data.shape[1] == layout.key_bytes
 
 
@@ -242,6 +241,5 @@ def odds(chance: float) -> str:
 
 
 def _two_digits(number: float) -> str:
-    """The number with two significant digits."""
     digits = max(0, len(f"{number:.0f}") - 2)
     return f"{round(number / 10**digits) * 10**digits:,}"

@@ -185,7 +185,6 @@ def _keys(key: Key) -> Keys:
 
 
 def _row(data: bytes) -> Bytes:
-    """The bytes of one key as an array of one row: uint8 (1, width)."""
     return np.frombuffer(data, np.uint8).reshape(1, -1)
 
 
