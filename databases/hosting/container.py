@@ -157,12 +157,22 @@ class ContainerServer(Provision):
                 "or choose another --server."
             ) from None
         except BaseException:
-            self._remove()
+            self.stop()
             raise
 
     def stop(self) -> None:
-        """Removes the container and its volumes."""
-        self._remove()
+        """Removes the container with its volumes, and ends its keeper. The keeper stays if the container may still
+        appear, or if the daemon does not answer."""
+        client, self._client, self._container = self._client, None, None
+        if client is None:
+            return
+        client.close()
+        with suppress(KeybenchError):  # the daemon does not answer: `clean` finds the container when it is back
+            removed = docker_daemon.remove(self.name)
+            # An interrupted request may still create the container: then the keeper stays, for the runner's end.
+            if self._keeper and (removed or not self._creation_unanswered):
+                self._keeper.kill()
+                self._keeper.wait()
 
     def described(self) -> Mapping[str, str]:
         """Facts about the container, by name, that are stored with results: image, its digest, limits."""
@@ -298,20 +308,6 @@ class ContainerServer(Provision):
 
     def _memory(self) -> str:
         return f"{self._settings.container.memory_bytes / _GIB:g} GiB"
-
-    def _remove(self) -> None:
-        """Removes the container and ends its keeper. The keeper stays if the container may still appear, or if the
-        daemon does not answer."""
-        client, self._client, self._container = self._client, None, None
-        if client is None:
-            return
-        client.close()
-        with suppress(KeybenchError):  # the daemon does not answer: `clean` finds the container when it is back
-            removed = docker_daemon.remove(self.name)
-            # An interrupted request may still create the container: then the keeper stays, for the runner's end.
-            if self._keeper and (removed or not self._creation_unanswered):
-                self._keeper.kill()
-                self._keeper.wait()
 
     def _message(self, error: Exception) -> str:
         """What an error of Docker's says, on one line, without the password."""

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
-from keybench.databases.contract.roles import PageOrder, Probe
+from keybench.databases.contract.roles import Probe
 from keybench.databases.core.probes import PAGE_STRUCTURE, SIZES, measured
 from keybench.databases.sqlite.connection import TableFiles
 from keybench.databases.sqlite.ddl import Statements
@@ -33,10 +34,7 @@ class PagesProbe(Probe):
     def after(self, table: Table) -> Iterable[Reading]:
         """The readings, from dbstat, SQLite's virtual table with a row for each page."""
         connection, sql = self._connection(table), Statements(table)
-        rows = connection.execute(
-            "SELECT pageno, unused FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", (sql.tree,)
-        ).fetchall()
-        numbers, unused = np.array(rows, np.int64).T
+        numbers, _, unused = leaves(connection, sql.tree)
         branches = connection.execute(
             "SELECT count(*) FROM dbstat WHERE name = ? AND pagetype = 'internal'", (sql.tree,)
         ).get
@@ -86,13 +84,10 @@ class LogProbe(Probe):
             yield Reading(Metric.LOG_BYTES, float(pages * self._frame_bytes), "measured")
 
 
-def page_order(connection: apsw.Connection, name: str) -> PageOrder:
-    """The leaves of one b-tree in key order."""
-    rows = connection.execute(
-        "SELECT pageno, ncell FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", (name,)
-    ).fetchall()
-    numbers, cells = np.array(rows, np.int64).T
-    return PageOrder(numbers, cells)
+def leaves(connection: apsw.Connection, name: str) -> NDArray[np.int64]:
+    """(3, n): page number, cells and unused bytes of the leaves of one b-tree in key order."""
+    rows = "SELECT pageno, ncell, unused FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path"
+    return np.array(connection.execute(rows, (name,)).fetchall(), np.int64).T
 
 
 def tree_bytes(connection: apsw.Connection, name: str) -> int:
