@@ -20,7 +20,7 @@ from keybench.databases.registry import scripts
 from keybench.model.table import Table
 from keybench.model.url import is_url
 
-Part = Literal["address_of", "admin", "session", "owned_schema", "inspector", "container", "local"]
+Part = Literal["address_of", "connection", "admin", "session", "owned_schema", "inspector", "container", "local"]
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,9 @@ class ServerEngine(Engine):
         return cast("Session", self.part("session")(address, table))
 
     def coordination_table(self, address: Address) -> CoordinationTable:
-        """A new connection to the coordination table of writers on many machines."""
-        return cast("CoordinationTable", resolve_name(f"{self.folder}.admin:coordination_table")(address))
+        """A new connection to the coordination table of writers on many machines. EnvironmentMissing where a URL's
+        server cannot be reached, else ServerError."""
+        return CoordinationTable(self.part("connection")(address), resolve_name(f"{self.folder}.admin:BOARD"))
 
     def inspects(self, target: str) -> bool:
         """Whether it is the URL of a server of this engine, and the engine has an inspector."""

@@ -137,6 +137,7 @@ ENGINE = SqlServer(
     page_bytes=ddl.PAGE_BYTES,
     parts={
         "address_of": "settings:address_of",
+        "connection": "connection:connect",
         "admin": "admin:MssqlAdmin",
         "session": "session:MssqlSession",
         "owned_schema": "owned:DatabaseOrSchema",

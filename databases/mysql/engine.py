@@ -62,6 +62,7 @@ class MySqlEngine(ServerEngine):
             servers=("container", "local"),
             parts={
                 "address_of": "connection:address_of",
+                "connection": "connection:Queries",
                 "admin": "admin:MySqlAdmin",
                 "session": "session:MySqlSession",
                 "owned_schema": "admin:Database",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
-from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, definitions
+from keybench.databases.core.coordination import COLUMNS, TABLE, Dialect, definitions
 from keybench.databases.core.ddl import index_name
 from keybench.databases.core.owned_tables import OwnedTables, drop_own
 from keybench.databases.core.probes import SizesProbe
@@ -207,19 +207,13 @@ class TrialTables(OwnedTables[OracleConnection]):
         return {str(name): "" for name, _, own in self._server.rows(_LISTED) if own and name not in _BESIDE}
 
 
-def coordination_table(address: Address) -> CoordinationTable:
-    """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError.
-
-    Its commits do not wait for the disk. The redo of the writers' sessions, which is measured, does not contain its
-    changes: they have a session of their own.
-    """
-    board = f'"{TABLE}"'
-    dialect = Dialect(
-        board,
-        create=f"CREATE TABLE IF NOT EXISTS {board} {definitions('NUMBER(19)')}",
-        drop=f"DROP TABLE {board} PURGE",
-        listed=_LISTED,
-        mark="",
-        commit="COMMIT WRITE BATCH NOWAIT",
-    )
-    return CoordinationTable(connection.connect(address), dialect)
+BOARD = Dialect(
+    f'"{TABLE}"',
+    create=f"CREATE TABLE IF NOT EXISTS {{}} {definitions('NUMBER(19)')}",
+    listed=_LISTED,
+    mark="",
+    drop="DROP TABLE {} PURGE",
+    commit="COMMIT WRITE BATCH NOWAIT",
+)
+"""Its commits do not wait for the disk. The redo of the writers' sessions, which is measured, does not contain its
+changes: they have a session of their own."""

@@ -108,6 +108,7 @@ ENGINE = Oracle(
     default_fill=90,
     parts={
         "address_of": "settings:address_of",
+        "connection": "connection:connect",
         "admin": "admin:OracleAdmin",
         "session": "session:OracleSession",
         "owned_schema": "admin:TrialTables",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from psycopg import pq, sql
 
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
-from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
+from keybench.databases.core.coordination import TABLE, Dialect, definitions
 from keybench.databases.core.owned_tables import OwnedTables, drop_own
 from keybench.databases.core.probes import SizesProbe, UnreadableError
 from keybench.databases.hosting.url_server import LOCK_SECONDS
@@ -293,20 +293,12 @@ class Schema(OwnedTables[AdminConnection]):
 
 
 _BOARD = f"{SCHEMA}.{TABLE}"
-_CREATE_BOARD = (
-    f"CREATE UNLOGGED TABLE IF NOT EXISTS {_BOARD} {definitions()} WITH (fillfactor = 10, autovacuum_enabled = false)"
-    + ddl.marked(_BOARD)
+BOARD = Dialect(
+    _BOARD,
+    create=f"CREATE UNLOGGED TABLE IF NOT EXISTS {_BOARD} {definitions()} "
+    f"WITH (fillfactor = 10, autovacuum_enabled = false){ddl.marked(_BOARD)}",
+    listed=_LISTED,
+    mark="%s",
+    session="SET synchronous_commit = off; SET client_min_messages = warning",
 )
 """Unlogged, so that its changes do not wait for the disk. The fill factor leaves room for new versions of the rows."""
-
-
-def coordination_table(address: Address) -> CoordinationTable:
-    """A new connection to the coordination table.
-
-    Raises EnvironmentMissing if a URL's server cannot be reached, and ServerError for other servers.
-    """
-    server = AdminConnection(address)
-    server.rows("SET synchronous_commit = off; SET client_min_messages = warning")
-    return CoordinationTable(
-        server, Dialect(_BOARD, create=_CREATE_BOARD, drop=f"DROP TABLE {_BOARD}", listed=_LISTED, mark="%s")
-    )

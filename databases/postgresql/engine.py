@@ -56,6 +56,7 @@ ENGINE = PostgreSQL(
     servers=("container", "local", "embedded"),
     parts={
         "address_of": "connection:address_of",
+        "connection": "connection:AdminConnection",
         "admin": "admin:PostgresAdmin",
         "session": "session:PostgresSession",
         "owned_schema": "admin:Schema",
