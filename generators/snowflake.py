@@ -47,7 +47,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_of_bits, upper_case
+from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, refuse_texts, text_of_bits, upper_case
 from keybench.generators.core.bits import put_word
 from keybench.generators.core.clock import DATETIME_LAST, TICKS_PER_MS, UNIX_48_BIT_SPAN, UNIX_EPOCH
 from keybench.generators.core.counters import (
@@ -61,7 +61,6 @@ from keybench.generators.core.counters import (
     strictly_increasing,
 )
 from keybench.generators.core.description import Ascent, Description, Timestamp
-from keybench.generators.core.layout import KeysRefused
 from keybench.generators.core.process import worker_id
 from keybench.generators.core.stream import ChunkStream, GuidStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
@@ -193,9 +192,7 @@ class Tsid(Flake):
             return super().bits_read(keys)
         bits = bits_of_text(self.name, upper_case(keys), 5, CROCKFORD32)
         above = bits[:, 0:8].max(axis=1) > 0  # 13 characters hold 65 bits
-        if above.any():
-            text = keys.data[int(above.argmax())].tobytes().decode()
-            raise KeysRefused(f"{text!r} is no {self.name} key: the greatest begins with F.", above)
+        refuse_texts(self.name, keys, above, "the greatest begins with F")
         return bits[:, 8:]
 
 

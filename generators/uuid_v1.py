@@ -39,10 +39,9 @@ sorts. SQL Server on Linux since 2017 CU4 starts its time at a random value; `de
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 
@@ -51,7 +50,7 @@ from keybench.generators.core.clock import UNIX_EPOCH
 from keybench.generators.core.counters import NEVER, require_room, strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.layout import Decoded
-from keybench.generators.core.stream import GuidLayout, GuidStream, Writer, WriterLayout, WriterStream
+from keybench.generators.core.stream import GuidLayout, GuidStream, Writer, WriterLayout
 from keybench.model.byteorder import stored
 from keybench.model.keys import Bytes, Keys
 
@@ -105,31 +104,17 @@ class NodeUuids(GuidStream["NodeLayout"]):
         put_word(data, 1, np.array([self._end], np.uint64))
 
 
+@dataclass(frozen=True, kw_only=True)
 class NodeLayout(WriterLayout):
-    """Time, clock sequence, node."""
+    """Time, clock sequence, node: version 1, or version 6 with the time's high part first."""
 
-    streams: type[WriterStream[Any]] = NodeUuids
+    streams = NodeUuids
     counts_boots: ClassVar[bool] = False
+    version: Literal[1, 6] = 1
 
-    @abstractmethod
     def pack(self, times: Words) -> Words:
         """r0 … r7 as numbers, from the 60-bit times."""
-
-
-class Version1(NodeLayout):
-    """The time's low part first."""
-
-    def pack(self, times: Words) -> Words:
-        """time_low, time_mid, version, time_high."""
-        return pack_v1(times)
-
-
-class Version6(NodeLayout):
-    """Version 1 with the time's high part first."""
-
-    def pack(self, times: Words) -> Words:
-        """time_high, time_mid, version, time_low."""
-        return pack_front(times, 6)
+        return pack_v1(times) if self.version == 1 else pack_front(times, self.version)
 
 
 class ServerSequence(NodeUuids):
@@ -144,7 +129,7 @@ class ServerSequence(NodeUuids):
         swap_net(data)
 
 
-class NewSequentialId(Version1):
+class NewSequentialId(NodeLayout):
     """NEWSEQUENTIALID() of one server. The clock sequence that is drawn is that of the process with boot 0."""
 
     one_counter = True
@@ -246,7 +231,7 @@ def _server(diagram: str, caveat: str) -> Description:
 
 
 LAYOUTS = (
-    Version1(
+    NodeLayout(
         "uuid-v1",
         "100 ns since 1582 with the low bits first, clock sequence, random node",
         "RFC 9562 §5.1",
@@ -264,10 +249,11 @@ LAYOUTS = (
             caveats=("in plain byte order it starts again every 429 s: store it by UUID_TO_BIN(u, 1)", _COUNTED),
         ),
     ),
-    Version6(
+    NodeLayout(
         "uuid-v6",
         "UUIDv1 with the high bits of its time first",
         "RFC 9562 §5.6",
+        version=6,
         description=Description(
             "T48 V4:6 L12 X2:2 Q14 N48",
             {"T": "time, bits 59 to 12", "L": "time, bits 11 to 0", **_NODE},

@@ -7,6 +7,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keybench.generators.core.bits import Words
 from keybench.generators.core.layout import KeysRefused
@@ -67,12 +68,15 @@ def digits_of_text(layout: str, keys: Keys, alphabet: bytes) -> Bytes:
     positions = np.full(256, 255, np.uint8)  # of each possible byte; 255: it is not in the alphabet
     positions[np.frombuffer(alphabet, np.uint8)] = np.arange(len(alphabet))
     digits = positions[keys.data]
-    refused = (digits == 255).any(axis=1)
+    refuse_texts(layout, keys, (digits == 255).any(axis=1), f"it holds a character outside of {alphabet.decode()}")
+    return digits
+
+
+def refuse_texts(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: str) -> None:
+    """KeysRefused for the texts that `refused` marks; the message has the first of them and the reason."""
     if refused.any():
         text = keys.data[int(refused.argmax())].tobytes().decode("latin-1")
-        message = f"{text!r} is no {layout} key: it holds a character outside of {alphabet.decode()}."
-        raise KeysRefused(message, refused)
-    return digits
+        raise KeysRefused(f"{text!r} is no {layout} key: {reason}.", refused)
 
 
 def upper_case(keys: Keys) -> Keys:
