@@ -31,7 +31,7 @@ import numpy as np
 
 from keybench.generators.core.bits import Words, draw_bytes, put_word, put_words, read_words, refuse_keys
 from keybench.generators.core.clock import DATETIME_LAST, UNIX_EPOCH, UNIX_MILLISECONDS, Ticks, milliseconds
-from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.description import Timestamp, timed
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import TwoFormLayout, TwoFormStream, Writer
@@ -178,18 +178,18 @@ def _pair(
             source,
             order=order,
             for_sql=for_sql,
-            description=Description(
+            description=timed(
                 diagram,
                 used,
+                time,
+                f"order breaks where the {kind.counter_bits}-bit counter wraps inside one reading",
+                *caveats,
                 within="forward",
-                across="by time",
                 counter="C",
                 uniqueness="random" if kind is V7 else "process",
-                time=time,
                 reads={"time": "T", "counter": "C"} | ({"pid": "P", "machine": "M"} if "M" in diagram else {}),
                 read_diagram=diagrams[0],
                 read_version={V7: "UUIDv7", V8Time: "UUIDv8"}.get(kind, ""),
-                caveats=(f"order breaks where the {kind.counter_bits}-bit counter wraps inside one reading", *caveats),
             ),
         )
 

@@ -27,13 +27,14 @@ from keybench.generators.core.clock import (
     since_midnight,
     sql_datetime,
 )
-from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.description import Description, Timestamp, timed
 from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.model.keys import Bytes, Keys
 
 _MS_PER_UNIT: Final = 3.333333
 _UNITS_PER_DAY: Final = 25_920_003  # units that begin within a day
+_LAST_DAY: Final = EPOCH_1900 + (TICKS_PER_DAY << 16) - 1  # the last tick of the last of 2^16 days
 
 
 class NHibernateComb(GuidLayout):
@@ -177,17 +178,13 @@ class Pomelo(GuidLayout):
 
 def _description(diagram: str, time: str, resolution: int, *caveats: str) -> Description:
     """What both of Pomelo's layouts declare; `time` explains the time's bits, `resolution` is in ticks."""
-    return Description(
+    return timed(
         diagram,
         {"T": time, "X": "a digit 8 where RFC 9562 has its variant"},
-        within="by time",
-        across="by time",
-        time=Timestamp("100 ns since 0001-01-01", 0, DATETIME_LAST, resolution, span=1 << 64),
-        caveats=(
-            "keys of one tick come in no order",
-            "the keys have version 4: MariaDB's uuid sorts them by their end, which is random",
-            *caveats,
-        ),
+        Timestamp("100 ns since 0001-01-01", 0, DATETIME_LAST, resolution, span=1 << 64),
+        "keys of one tick come in no order",
+        "the keys have version 4: MariaDB's uuid sorts them by their end, which is random",
+        *caveats,
     )
 
 
@@ -201,24 +198,13 @@ LAYOUTS = (
         "github.com/nhibernate/nhibernate-core GuidCombGenerator",
         order="mssql",
         aliases=("nhibernate-guid-comb",),
-        description=Description(
+        description=timed(
             "R48 V4:4 R12 X2:2 R14 D16 T32",
             {"D": "days since 1900", "T": "milliseconds since midnight ÷ 3.333333"},
-            within="by time",
-            across="by time",
-            time=Timestamp(
-                "3.333333 ms",
-                EPOCH_1900,
-                EPOCH_1900 + (TICKS_PER_DAY << 16) - 1,
-                33_334,
-                "another instant",
-                span=SQL_DATETIME_SPAN,
-            ),
-            caveats=(
-                "keys of one unit come in no order",
-                "RT.Comb and CAST AS DATETIME refuse the times of a day's last 5 ms",
-                "version and variant are the base GUID's",
-            ),
+            Timestamp("3.333333 ms", EPOCH_1900, _LAST_DAY, 33_334, "another instant", span=SQL_DATETIME_SPAN),
+            "keys of one unit come in no order",
+            "RT.Comb and CAST AS DATETIME refuse the times of a day's last 5 ms",
+            "version and variant are the base GUID's",
         ),
     ),
     Marten(
@@ -226,17 +212,13 @@ LAYOUTS = (
         "Marten / JasperFx CombGuidIdGeneration: a random GUID whose first six bytes are Unix milliseconds",
         _SOURCE,
         aliases=("jasperfx", "marten-comb"),
-        description=Description(
+        description=timed(
             "T48 V4:4 R12 X2:2 R62",
             {"T": "milliseconds since 1970"},
-            within="by time",
-            across="by time",
-            time=replace(UNIX_MILLISECONDS, outside="another instant"),
+            replace(UNIX_MILLISECONDS, outside="another instant"),
+            "keys of one millisecond come in no order",
+            "MariaDB's uuid sorts version 4 by its end, which is random here",
             reads={"time": "T"},
-            caveats=(
-                "keys of one millisecond come in no order",
-                "MariaDB's uuid sorts version 4 by its end, which is random here",
-            ),
         ),
     ),
     Marten2016(
@@ -244,7 +226,7 @@ LAYOUTS = (
         "Marten of 2016-03 … 2016-10: days and 1/300 s in .NET's first bytes, scattered in PostgreSQL",
         _SOURCE + ", before issue 579",
         order="net",
-        description=Description(
+        description=timed(
             "L8 H8 D16 U8 C4:4 M4 V4:4 R12 X2:2 R62",
             {
                 "D": "days since 1900, its bytes swapped",
@@ -254,14 +236,10 @@ LAYOUTS = (
                 "U": "bits 7 … 0",
                 "C": "a digit 4",
             },
-            within="by time",
-            across="by time",
-            time=Timestamp("1/300 s", EPOCH_1900, _LAST_2016, 33_334, span=SQL_DATETIME_SPAN >> 4),
-            caveats=(
-                "keys of one unit come in no order",
-                "in the order of the text, as in PostgreSQL's uuid, the keys are scattered",
-                "the last ticks before midnight get the next day's number with this day's time",
-            ),
+            Timestamp("1/300 s", EPOCH_1900, _LAST_2016, 33_334, span=SQL_DATETIME_SPAN >> 4),
+            "keys of one unit come in no order",
+            "in the order of the text, as in PostgreSQL's uuid, the keys are scattered",
+            "the last ticks before midnight get the next day's number with this day's time",
         ),
     ),
     Pomelo(

@@ -18,7 +18,7 @@ from keybench.generators.core.bits import (
 )
 from keybench.generators.core.clock import DATETIME_LAST, UNIX_48_BIT_LAST, UNIX_MILLISECONDS, Ticks
 from keybench.generators.core.counters import changes, positions_in_run, require_room, strictly_increasing
-from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.description import Description, Timestamp, timed
 from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
@@ -275,21 +275,18 @@ LAYOUTS = (
         streams=SequencedUuids,
         order="mssql",
         aliases=("uuidnext-sqlserver",),
-        description=Description(
+        description=timed(
             "R48 V4:8 R12 X2:2 S14 T48",
             {
                 "S": "sequence: 13 random bits in a millisecond's first key, then plus one a key",
                 "T": "Unix milliseconds",
             },
+            UNIX_MILLISECONDS,
+            "more than 8,192 to 16,384 keys a millisecond run ahead of the clock",
+            "after the clock steps back, keys stay ahead of it by the difference until it leaps forward",
             within="always",
-            across="by time",
-            time=UNIX_MILLISECONDS,
             reads={"time": "T", "sequence": "S"},
             read_version="UUIDv8",
-            caveats=(
-                "more than 8,192 to 16,384 keys a millisecond run ahead of the clock",
-                "after the clock steps back, keys stay ahead of it by the difference until it leaps forward",
-            ),
         ),
     ),
 )

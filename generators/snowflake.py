@@ -60,7 +60,7 @@ from keybench.generators.core.counters import (
     run_values,
     strictly_increasing,
 )
-from keybench.generators.core.description import Ascent, Description, Timestamp
+from keybench.generators.core.description import Ascent, Timestamp, timed
 from keybench.generators.core.process import worker_id
 from keybench.generators.core.stream import ChunkStream, GuidStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
@@ -232,18 +232,17 @@ def _flake(
         summary,
         source,
         kind="int",
-        description=Description(
+        description=timed(
             f"Z1:0 T{time_bits} {rest}",
             {"Z": sign, "T": unit, **legend},
+            Timestamp(unit, epoch, epoch + (quantum << time_bits) - 1, quantum),
+            *caveats,
             within=within,
-            across="by time",
             random="" if kind is Tsid else "R",
             counter="S" if kind is Instagram else "",
             uniqueness="worker id",
             worker_ids=1 << worker_bits,
-            time=Timestamp(unit, epoch, epoch + (quantum << time_bits) - 1, quantum),
             reads={"time": "ZT", **({"node": "N", "counter": "C"} if kind is Tsid else _WORKER_AND_SEQUENCE)},
-            caveats=caveats,
         ),
     )
 
@@ -356,20 +355,17 @@ LAYOUTS = (
         "Boundary's flake, 16 bytes: 64-bit milliseconds, 48-bit worker, 16-bit sequence",
         "github.com/boundary/flake flake_server.erl",
         streams=FlakeIds,
-        description=Description(
+        description=timed(
             "Z16:0 T48 W48 S16",
             {"Z": "first bits of the time", "T": "milliseconds since 1970", **_WORKERS},
+            Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS, span=UNIX_48_BIT_SPAN),
+            _REFUSES,
+            "more than 65,536 keys of one worker in a millisecond repeat",
+            "no version and no variant: not a UUID",
             within="forward",
-            across="by time",
             uniqueness="worker id",
             worker_ids=_FLAKEID_WORKERS,
-            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS, span=UNIX_48_BIT_SPAN),
             reads={"time": "T", **_WORKER_AND_SEQUENCE},
-            caveats=(
-                "makes no key while the clock is behind its last reading: an error, as upstream",
-                "more than 65,536 keys of one worker in a millisecond repeat",
-                "no version and no variant: not a UUID",
-            ),
         ),
     ),
 )

@@ -48,7 +48,7 @@ import numpy as np
 from keybench.generators.core.bits import Words, put_word, random_half, swap_net, words
 from keybench.generators.core.clock import UNIX_EPOCH
 from keybench.generators.core.counters import NEVER, require_room, strictly_increasing
-from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.description import Description, Timestamp, timed
 from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidLayout, GuidStream, Writer, WriterLayout
 from keybench.model.byteorder import stored
@@ -212,21 +212,21 @@ _V1_TIME: Final = {"L": "time, bits 31 to 0", "M": "time, bits 47 to 32", "H": "
 
 def _server(diagram: str, caveat: str) -> Description:
     """What the servers' versions 1 declare: `diagram` lists their bits, `caveat` is the layout's own."""
-    return Description(
+    return timed(
         diagram,
         {
             **_V1_TIME,
             "Q": "clock sequence, random after each server start and each step back of its clock",
             "N": "node: a server's network address, here random for each stream, multicast bit set",
         },
+        _TIME,
+        caveat,
+        "order is strict within one server, under one mutex",
         within="forward",
-        across="by time",
         uniqueness="process",
-        time=_TIME,
         steady="QN",
         reads=_READS,
         read_version="a reordered UUIDv1" if diagram.startswith("V") else "UUIDv1",
-        caveats=(caveat, "order is strict within one server, under one mutex"),
     )
 
 
@@ -236,17 +236,17 @@ LAYOUTS = (
         "100 ns since 1582 with the low bits first, clock sequence, random node",
         "RFC 9562 §5.1",
         order="mysql-swap",
-        description=Description(
+        description=timed(
             _V1,
             {**_V1_TIME, **_NODE},
+            _TIME,
+            "in plain byte order it starts again every 429 s: store it by UUID_TO_BIN(u, 1)",
+            _COUNTED,
             within="always",
-            across="by time",
             uniqueness="process",
             process="QN",
-            time=_TIME,
             reads=_READS,
             read_version="UUIDv1",
-            caveats=("in plain byte order it starts again every 429 s: store it by UUID_TO_BIN(u, 1)", _COUNTED),
         ),
     ),
     NodeLayout(
@@ -254,31 +254,28 @@ LAYOUTS = (
         "UUIDv1 with the high bits of its time first",
         "RFC 9562 §5.6",
         version=6,
-        description=Description(
+        description=timed(
             "T48 V4:6 L12 X2:2 Q14 N48",
             {"T": "time, bits 59 to 12", "L": "time, bits 11 to 0", **_NODE},
+            _TIME,
+            _COUNTED,
             within="always",
-            across="by time",
             uniqueness="process",
-            time=_TIME,
             reads={"time": "TL", "clock_sequence": "Q", "node": "N"},
             read_version="UUIDv6",
-            caveats=(_COUNTED,),
         ),
     ),
     TimedV8(
         "uuid-v8-time",
         "The RFC's example of UUIDv8: 60 bits of 10 ns since 1970, then 62 random bits",
         "RFC 9562 §B.1",
-        description=Description(
+        description=timed(
             "T48 V4:8 L12 X2:2 R62",
             {"T": "10 ns since 1970, bits 59 to 12", "L": "bits 11 to 0"},
-            within="by time",
-            across="by time",
-            time=Timestamp("10 ns since 1970", UNIX_EPOCH, _V8_LAST, 1),
+            Timestamp("10 ns since 1970", UNIX_EPOCH, _V8_LAST, 1),
+            "keys of one reading come in no order",
             reads={"time_10ns": "TL"},
             read_version="UUIDv8",
-            caveats=("keys of one reading come in no order",),
         ),
     ),
     ServerV1(

@@ -58,7 +58,7 @@ from keybench.generators.core.clock import (
     UNIX_MILLISECONDS,
 )
 from keybench.generators.core.counters import NEVER, Starts, count_runs, new_maxima, require_room, strictly_increasing
-from keybench.generators.core.description import Ascent, Description, Timestamp
+from keybench.generators.core.description import Ascent, Description, Timestamp, timed
 from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidLayout, GuidStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
@@ -246,16 +246,16 @@ def _description(
     reads: Mapping[str, str] = _TIME_ALONE,
 ) -> Description:
     """What all versions 7 declare; `legend` explains the letters beside the time's."""
-    return Description(
+    return timed(
         diagram,
         {"T": "milliseconds since 1970", **legend},
+        time,
+        *caveats,
+        _SORTED_BY_ITS_END,
         within=within,
-        across="by time",
-        time=time,
         random="R" if "R" in diagram else "",
         reads=reads,
         read_version="UUIDv7",
-        caveats=(*caveats, _SORTED_BY_ITS_END),
     )
 
 
