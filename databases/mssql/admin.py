@@ -169,7 +169,7 @@ class MssqlAdmin(Admin):
 
     def close(self) -> None:
         """Closes the connections."""
-        self._log_holder.close()
+        self._log_holder.release()
         self.connection.close()
 
 

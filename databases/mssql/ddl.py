@@ -253,17 +253,11 @@ def switching(table: KeyedTable) -> Sequence[Statement]:
         return [step]
     name, default = _quoted(table.name), _quoted(f"{table.name}_id")
     brief = "Sch-M on the table, for a moment: no row is read. Set LOCK_TIMEOUT, so that it never queues long."
-    return [
-        Statement(
-            f"ALTER TABLE {name} DROP CONSTRAINT {default}",
-            "If the column has a default today. sys.default_constraints has its name.",
-            source=_ALTER_TABLE,
-            locks=brief,
-        ),
-        Statement(
-            f"ALTER TABLE {name} ADD CONSTRAINT {default} {declaration} FOR id", note, source=_ALTER_TABLE, locks=brief
-        ),
-    ]
+    steps = (
+        (f"DROP CONSTRAINT {default}", "If the column has a default today. sys.default_constraints has its name."),
+        (f"ADD CONSTRAINT {default} {declaration} FOR id", note),
+    )
+    return [Statement(f"ALTER TABLE {name} {change}", why, source=_ALTER_TABLE, locks=brief) for change, why in steps]
 
 
 def rebuilding(table: KeyedTable) -> Sequence[Statement]:

@@ -147,34 +147,26 @@ def _log_unreadable(error: ServerError) -> str:
 
 
 class LogHolder:
-    """Keeps the log by an open transaction on a connection of its own, for as many probes as hold it."""
+    """Keeps the log by an open transaction on a connection of its own."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
         self._connection: MssqlConnection | None = None
-        self._holds = 0
 
     def hold(self) -> None:
-        """Keeps the log from here on, until `release` has been called as often as `hold`."""
-        if self._connection is None:
+        """Keeps the log from here on, until `release`."""
+        if self._connection is None:  # else a trial failed before it had released it
             self._connection = connect(self._address)
             self._connection.run(MAKE_HOLDER)
             self._connection.begin()
             self._connection.run(HOLD)
-        self._holds += 1
 
     def release(self) -> None:
-        """Ends one hold, and with the last one the transaction; harmless where there is none."""
-        self._holds = max(0, self._holds - 1)
-        if self._connection and not self._holds:
+        """Ends the transaction, which would block the next trial; harmless where there is none."""
+        if self._connection:
             self._connection.rollback()
             self._connection.close()
             self._connection = None
-
-    def close(self) -> None:
-        """Ends all holds: after a failed trial an open one would block the next trial."""
-        self._holds = 0
-        self.release()
 
 
 def leaf_splits(connection: MssqlConnection, since: str, table: Table) -> int:

@@ -15,7 +15,7 @@ import keybench
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting import container, docker_daemon, private_server
 from keybench.databases.hosting.container import ContainerServer, Recipe
-from keybench.databases.hosting.private_server import START_SECONDS, PrivateFolder, PrivateServer
+from keybench.databases.hosting.private_server import PrivateFolder, PrivateServer
 from keybench.databases.mysql.ddl import SCHEMA
 from keybench.databases.mysql.flavour import Flavour, flavour_named, flavour_of, option
 from keybench.errors import EnvironmentMissing, UsageError
@@ -140,10 +140,10 @@ def _setup(flavour: Flavour, server: str, installation: Path | None, values: Map
 class LocalServer(PrivateServer):
     """A server of kind `local` with the given settings."""
 
-    def __init__(self, flavour: Flavour, kind: str, settings: Settings, timeout: float = START_SECONDS) -> None:
-        """EnvironmentMissing where there is no server program; `timeout` in seconds is for the whole start."""
+    def __init__(self, flavour: Flavour, kind: str, settings: Settings) -> None:
+        """EnvironmentMissing where there is no server program, UsageError for another kind."""
         if reason := missing(flavour, kind):
-            raise (UsageError if kind != "local" else EnvironmentMissing)(reason)
+            raise EnvironmentMissing(reason)
         self._flavour = flavour
         self._settings = settings
         server_program = program(flavour)
@@ -161,7 +161,7 @@ class LocalServer(PrivateServer):
             parent_death_signal=signal.SIGKILL,
             run_as=account(),
         )
-        super().__init__(flavour.title, folder, timeout)
+        super().__init__(flavour.title, folder)
 
     def prepare(self) -> Address:
         """Makes the database of the trials."""
