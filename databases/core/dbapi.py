@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
@@ -133,16 +133,13 @@ class ArrayBatch:
     children: tuple[list[Row], ...] = ()
 
 
-class ArraySession(Session):
+class ArraySession(Session, Generic[Server]):
     """One writer's connection to one table, and to its parent."""
 
-    title: str
-    """The database's name in messages."""
-
-    def __init__(self, table: Table, connection: DbApiConnection, inserts: Sequence[str]) -> None:
+    def __init__(self, table: Table, connection: Server, inserts: Sequence[str]) -> None:
         """`inserts` are the statements that insert one row, the parent table's first."""
         self._table = table
-        self._transactions = connection
+        self._connection = connection
         self._inserts = inserts
         self._analysed = False
 
@@ -203,8 +200,9 @@ class ArraySession(Session):
                 for statement, arrays in zip(self._inserts, (batch.arrays, batch.children), strict=False)
             ]
             if len(stored) > 1 and stored[1] != stored[0] * self._table.children:
-                raise ServerError(f"{self.title}: {stored[0]} rows were stored with {stored[1]} children. Report this.")
-            self._transactions.commit()
+                told = f"{stored[0]} rows were stored with {stored[1]} children. Report this."
+                raise ServerError(f"{self._connection.title}: {told}")
+            self._connection.commit()
         return stored[0]
 
     @contextmanager
@@ -213,7 +211,7 @@ class ArraySession(Session):
         try:
             yield
         except BaseException:
-            self._transactions.rollback()
+            self._connection.rollback()
             raise
 
     def prepare_keys(self, keys: Keys) -> Sequence[object]:
@@ -225,7 +223,7 @@ class ArraySession(Session):
 
     def close(self) -> None:
         """Closes the connection."""
-        self._transactions.close()
+        self._connection.close()
 
 
 def native_keys(column: Column, keys: Keys) -> list[Any]:

@@ -16,6 +16,7 @@ from keybench.databases.hosting.url_server import unreachable
 from keybench.errors import EnvironmentMissing
 
 LOGIN_SECONDS = 5.0
+MISSING = "Oracle needs the Python package oracledb: pip install 'keybench[oracle]'."
 
 
 class OracleConnection(DbApiConnection):
@@ -73,12 +74,7 @@ def driver() -> Any:
     try:
         return importlib.import_module("oracledb")
     except ImportError:
-        raise EnvironmentMissing(missing()) from None
-
-
-def missing() -> str:
-    """The message where the driver is not installed."""
-    return "Oracle needs the Python package oracledb: pip install 'keybench[oracle]'."
+        raise EnvironmentMissing(MISSING) from None
 
 
 def connect(address: Address, service: str = "", *, administer: bool = False) -> OracleConnection:

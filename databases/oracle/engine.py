@@ -84,7 +84,7 @@ class Oracle(ServerEngine):
         """Why a container cannot be started here; empty where it can."""
         if server not in self.servers:
             return f"Oracle has no server kind {server}: {_alternatives()}"
-        return without_containers("Oracle", _alternatives()) or ("" if find_spec("oracledb") else connection.missing())
+        return without_containers("Oracle", _alternatives()) or ("" if find_spec("oracledb") else connection.MISSING)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes per row: (the key's index filled in order, everything with free room, redo and undo)."""
