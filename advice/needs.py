@@ -262,33 +262,12 @@ def _number(values: Mapping[str, object], name: str, least: float, most: float =
 
 
 USUAL: Final[Mapping[str, Any]] = {
-    "db": None,
-    "rows": None,
-    "rows_per_second": 0.0,
-    "payload": 100,
-    "writers": 1,
-    "behind": 0.0,
-    "restarts_per_day": 0.0,
-    "ram": "16GB",
-    "checkpoint": "",
-    "retention": 0.0,
-    "updates_per_row": 0.0,
-    "hot": "yes",
-    "readers": False,
-    "secondary": 0,
-    "children": 0,
-    "type": "",
-    "made_by": "any",
-    "sortable": False,
-    "unguessable": False,
-    "hides_time": False,
-    "hides_machine": False,
-    "merge": False,
-    "spread": False,
-    "existing": "",
-    "layout": "",
-    "orm": "",
-}
+    "db": None, "rows": None, "rows_per_second": 0.0, "payload": 100, "writers": 1, "behind": 0.0,
+    "restarts_per_day": 0.0, "ram": "16GB", "checkpoint": "", "retention": 0.0, "updates_per_row": 0.0, "hot": "yes",
+    "readers": False, "secondary": 0, "children": 0, "type": "", "made_by": "any", "sortable": False,
+    "unguessable": False, "hides_time": False, "hides_machine": False, "merge": False, "spread": False, "existing": "",
+    "layout": "", "orm": "",
+}  # fmt: skip
 """The fields of the form; those that are None have to be given."""
 
 _MISSING: Final = {

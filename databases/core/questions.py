@@ -27,6 +27,7 @@ CHILDREN = QuestionLoad("children of a foreign key", "fk-index", ("uuid-v4", "uu
 WITH_A_PAST = QuestionLoad("an index with a past", "retention", ("uuid-v4", "uuid-v7"), 100_000)
 REBUILT = QuestionLoad("an index that is rebuilt", "rebuild-waves", ("uuid-v4", "uuid-v7"), 100_000)
 
+SEVERAL_WRITERS = (WRITERS_TOGETHER, WRITERS_APART)
 IN_ORDER = (ONE_WRITER, EVERY_LAYOUT, BESIDE_ROWS)
 """Loads whose order of arrival is known without asking the server."""
 

@@ -82,14 +82,12 @@ def container_server(chosen: Settings) -> ContainerServer:
         engine="mssql",
         title="SQL Server",
         image=IMAGE,
-        command=(),
         environment={"ACCEPT_EULA": "Y", "MSSQL_PID": "Developer"},
         password_variable="MSSQL_SA_PASSWORD",  # noqa: S106  # its name
         user="sa",
         port=1433,
         health=("bash", "-c", LOGIN),
-        denied=(),  # before its password is set, the server refuses logins that it accepts a second later
-    )
+    )  # before its password is set, the server refuses logins that it accepts a second later: none is final
     return ContainerServer(recipe, chosen, prepare, START_SECONDS)
 
 

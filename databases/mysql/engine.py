@@ -30,14 +30,13 @@ _NO_KINDS = (
 _NO_IMAGES = "InnoDB logs no whole pages: it writes them to its doublewrite buffer."
 
 _SERVER_KEYS = QuestionLoad("keys of the server", "quick", ("server-identity",), 50_000)
-_SEVERAL = (ask.WRITERS_TOGETHER, ask.WRITERS_APART)
 _QUESTIONS = (
-    ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *_SEVERAL),
+    ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *ask.SEVERAL_WRITERS),
     ask.pages(*ask.IN_ORDER),
     ask.density(*ask.IN_ORDER),
     ask.leaf_order(*ask.IN_ORDER),
     ask.split_counter(ask.ONE_WRITER),
-    ask.arrival(*_SEVERAL, log="the redo log"),
+    ask.arrival(*ask.SEVERAL_WRITERS, log="the redo log"),
     ask.log_holds_rows(ask.ONE_WRITER),
 )
 

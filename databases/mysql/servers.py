@@ -184,7 +184,6 @@ def container_server(flavour: Flavour, settings: Settings) -> ContainerServer:
         title=flavour.title,
         image=flavour.image,
         command=(*(option(name, value) for name, value in {**settings.values, **_COUNTERS_ON}.items()), *_SWITCHES),
-        environment={},
         password_variable=f"{flavour.name.upper()}_ROOT_PASSWORD",
         user="root",
         port=3306,

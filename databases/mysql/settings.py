@@ -53,20 +53,10 @@ PROFILES: dict[Profile, dict[str, str]] = {
 }
 
 RECORDED = (
-    *COMMON,
-    *PROFILES["durable"],
-    "collation_server",
-    "innodb_buffer_pool_size",
-    "innodb_change_buffering",
-    "innodb_default_row_format",
-    "innodb_fill_factor",
-    "innodb_log_file_size",
-    "innodb_purge_rseg_truncate_frequency",
-    "innodb_redo_log_capacity",
-    "log_bin",
-    "sql_mode",
-    "tx_isolation",
-)
+    *COMMON, *PROFILES["durable"], "collation_server", "innodb_buffer_pool_size", "innodb_change_buffering",
+    "innodb_default_row_format", "innodb_fill_factor", "innodb_log_file_size", "innodb_purge_rseg_truncate_frequency",
+    "innodb_redo_log_capacity", "log_bin", "sql_mode", "tx_isolation",
+)  # fmt: skip
 """The settings that `Admin.settings` reports, where the server has them."""
 
 

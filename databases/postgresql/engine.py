@@ -18,7 +18,6 @@ from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 from keybench.pagemodels.postgresql import records
 
 _SERVER_KEYS = QuestionLoad("keys of the server", "quick", ("server-identity", "server-uuid-v4"), 50_000)
-_SEVERAL = (ask.WRITERS_TOGETHER, ask.WRITERS_APART)
 _LOG = "the write-ahead log"
 
 
@@ -77,12 +76,12 @@ ENGINE = PostgreSQL(
     settable=settings.SETTABLE,
     absent={Metric.SPLIT_COUNTER: "PostgreSQL counts no page splits: keybench reads them, by kind, from its log."},
     questions=(
-        ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *_SEVERAL, ask.BY_DATE, ask.CHILDREN),
+        ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *ask.SEVERAL_WRITERS, ask.BY_DATE, ask.CHILDREN),
         ask.pages(*ask.IN_ORDER),
         ask.density(*ask.IN_ORDER),
         ask.leaf_order(*ask.IN_ORDER),
-        ask.kinds_of_splits(*ask.IN_ORDER, *_SEVERAL, log=_LOG),
-        ask.arrival(*_SEVERAL, log=_LOG),
+        ask.kinds_of_splits(*ask.IN_ORDER, *ask.SEVERAL_WRITERS, log=_LOG),
+        ask.arrival(*ask.SEVERAL_WRITERS, log=_LOG),
         ask.by_date(ask.BY_DATE, log=_LOG),
         ask.children(ask.CHILDREN, log=_LOG),
         ask.log_holds_rows(ask.ONE_WRITER),

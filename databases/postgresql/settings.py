@@ -41,15 +41,8 @@ PROFILES: dict[Profile, dict[str, str]] = {
     "fast": {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"},
 }
 
-RECORDED = (
-    *COMMON,
-    *PROFILES["durable"],
-    "shared_buffers",
-    "block_size",
-    "data_checksums",
-    "server_encoding",
-    "wal_segment_size",
-)
+_OTHERS = "shared_buffers", "block_size", "data_checksums", "server_encoding", "wal_segment_size"
+RECORDED = (*COMMON, *PROFILES["durable"], *_OTHERS)
 """The settings that `Admin.settings` reports."""
 
 
