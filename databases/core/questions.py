@@ -35,6 +35,7 @@ PAGES = (Metric.LEAF_PAGES, Metric.BRANCH_PAGES)
 DENSITY = (Metric.LEAF_DENSITY,)
 ORDER = (Metric.LEAF_FRAGMENTATION, Metric.LEAF_NONADJACENT)
 KINDS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
+IMAGES = (Metric.LOG_PAGE_IMAGES, Metric.LOG_PAGE_IMAGE_BYTES)
 
 ADDING_UP = 3
 """Pages by which counters may differ: it is not documented whether the first page and the root page are counted."""

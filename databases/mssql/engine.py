@@ -158,13 +158,8 @@ ENGINE = SqlServer(
     settable=settings.SETTABLE,
     caveat=CAVEAT,
     questions=QUESTIONS,
-    absent={
-        Metric.EDGE_SPLITS: _NO_KINDS,
-        Metric.INTERIOR_SPLITS: _NO_KINDS,
-        Metric.LEAF_FRAGMENTATION: "what SQL Server calls fragmentation counts pages that are not adjacent: see there.",
-        Metric.LOG_PAGE_IMAGES: _NO_IMAGES,
-        Metric.LOG_PAGE_IMAGE_BYTES: _NO_IMAGES,
-        Metric.PAGES_READ: _NO_CACHE,
-        Metric.PAGES_WRITTEN: _NO_CACHE,
-    },
+    absent=dict.fromkeys((Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS), _NO_KINDS)
+    | {Metric.LEAF_FRAGMENTATION: "what SQL Server calls fragmentation counts pages that are not adjacent: see there."}
+    | dict.fromkeys(ask.IMAGES, _NO_IMAGES)
+    | dict.fromkeys((Metric.PAGES_READ, Metric.PAGES_WRITTEN), _NO_CACHE),
 )

@@ -17,7 +17,6 @@ from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavo
 from keybench.databases.mysql.settings import configured, model_parameters
 from keybench.databases.registry import scripts
 from keybench.model.column import Column
-from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 from keybench.pagemodels.innodb import records
@@ -52,8 +51,6 @@ class MySqlEngine(ServerEngine):
     @classmethod
     def for_flavour(cls, flavour: Flavour) -> Self:
         """The engine of that flavour."""
-        kinds = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
-        images = (Metric.LOG_PAGE_IMAGES, Metric.LOG_PAGE_IMAGE_BYTES)
         return cls(
             name=flavour.name,
             title=flavour.title,
@@ -79,7 +76,7 @@ class MySqlEngine(ServerEngine):
             rebuilds=True,
             updates=True,
             settable=settings.SETTABLE,
-            absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
+            absent=dict.fromkeys(ask.KINDS, _NO_KINDS) | dict.fromkeys(ask.IMAGES, _NO_IMAGES),
             flavour=flavour,
             questions=_QUESTIONS,
         )

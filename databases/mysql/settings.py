@@ -9,16 +9,7 @@ from collections.abc import Mapping
 import psutil
 
 from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.settings import (
-    CHECKPOINT,
-    CacheSize,
-    Profile,
-    Setting,
-    checkpoint,
-    in_megabytes,
-    size_of,
-    spelled,
-)
+from keybench.databases.contract.settings import CHECKPOINT, CacheSize, Profile, Setting, checkpoint, size_of, spelled
 from keybench.databases.mysql.flavour import Flavour
 from keybench.errors import UsageError
 from keybench.model.table import Table
@@ -116,7 +107,7 @@ def page_settings(variables: Mapping[str, str], character_bytes: int) -> dict[st
     others = {name: variables[name] for name in READ if name in variables}
     page_bytes = int(others.pop("innodb_page_size"))
     of_log = [int(variables[name]) for name in _LOG_CAPACITY if int(variables.get(name, "0"))]
-    log = {CHECKPOINT: in_megabytes(of_log[-1])} if of_log else {}  # the last one that the server has decides
+    log = {CHECKPOINT: f"{of_log[-1] >> 20}M"} if of_log else {}  # the last one that the server has decides
     return {"page_size": spelled(page_bytes), CHARACTER_BYTES: str(character_bytes), **log, **others}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import psutil
 
 from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.settings import CHECKPOINT, CacheSize, Profile, Setting, checkpoint, in_megabytes
+from keybench.databases.contract.settings import CHECKPOINT, CacheSize, Profile, Setting, checkpoint
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import PAGE_BYTES
@@ -88,8 +88,8 @@ def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
 
 def page_settings(variables: Mapping[str, str]) -> dict[str, str]:
     """The settings on which pages or their cost depend, from the server's settings, of which max_wal_size is in MB."""
-    checkpoint = in_megabytes(int(variables[_MAX_WAL_SIZE]) << 20)
-    return {BLOCK_SIZE: variables[BLOCK_SIZE], ACCESS_METHOD: variables[ACCESS_METHOD], CHECKPOINT: checkpoint}
+    unchanged = {name: variables[name] for name in (BLOCK_SIZE, ACCESS_METHOD)}
+    return {**unchanged, CHECKPOINT: f"{int(variables[_MAX_WAL_SIZE])}M"}
 
 
 def model_parameters(table: Table) -> dict[str, int | str]:

@@ -110,16 +110,9 @@ ENGINE = Sqlite(
     rebuilds=True,
     updates=True,
     fills=records.FILLS,
-    absent={
-        Metric.APPENDS: _NO_SPLITS,
-        Metric.EDGE_SPLITS: _NO_SPLITS,
-        Metric.INTERIOR_SPLITS: _NO_SPLITS,
-        Metric.BRANCH_SPLITS: _NO_SPLITS,
-        Metric.SPLIT_COUNTER: _NO_SPLITS,
-        Metric.LOG_PAGE_IMAGES: _WHOLE_PAGES,
-        Metric.LOG_PAGE_IMAGE_BYTES: _WHOLE_PAGES,
-        Metric.PAGES_WRITTEN: _NO_WRITES,
-    },
+    absent=dict.fromkeys((*ask.KINDS, Metric.BRANCH_SPLITS, Metric.SPLIT_COUNTER), _NO_SPLITS)
+    | dict.fromkeys(ask.IMAGES, _WHOLE_PAGES)
+    | {Metric.PAGES_WRITTEN: _NO_WRITES},
     questions=(
         ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *ask.SEVERAL_WRITERS, ask.BY_DATE, ask.CHILDREN),
         ask.pages(*ask.IN_ORDER),
