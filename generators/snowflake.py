@@ -47,19 +47,10 @@ from typing import ClassVar, Final
 
 import numpy as np
 
+from keybench.generators.core import counters
 from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, refuse_texts, text_of_bits, upper_case
 from keybench.generators.core.bits import put_word
 from keybench.generators.core.clock import DATETIME_LAST, TICKS_PER_MS, UNIX_48_BIT_SPAN, UNIX_EPOCH
-from keybench.generators.core.counters import (
-    NEVER,
-    Starts,
-    count_runs,
-    new_maxima,
-    refuse_steps_back,
-    require_room,
-    run_values,
-    strictly_increasing,
-)
 from keybench.generators.core.description import Ascent, Timestamp, timed
 from keybench.generators.core.process import worker_id
 from keybench.generators.core.stream import ChunkStream, GuidStream, StreamLayout, Writer, WriterLayout
@@ -72,8 +63,8 @@ class Flakes(ChunkStream["Flake"]):
     def __init__(self, layout: Flake, writer: Writer) -> None:
         super().__init__(layout, writer)
         self._worker = worker_id(layout.name, writer.process, layout.description.worker_ids or 0)
-        self._value = NEVER
-        self._reading = NEVER
+        self._value = counters.NEVER
+        self._reading = counters.NEVER
 
     def quanta(self, n: int) -> Ints:
         """The clock's next n readings in quanta since the epoch; UsageError outside of the layout's range."""
@@ -84,15 +75,15 @@ class Flakes(ChunkStream["Flake"]):
         """The next n keys; UsageError for a step back of the clock where upstream refuses it."""
         quanta = self.quanta(n)
         if self.layout.refuses_steps_back:
-            self._reading = refuse_steps_back(self.layout.name, quanta, self._reading, "ms")
-        return self.keys(strictly_increasing(quanta << self.layout.sequence_bits, self._value))
+            self._reading = counters.refuse_steps_back(self.layout.name, quanta, self._reading, "ms")
+        return self.keys(counters.strictly_increasing(quanta << self.layout.sequence_bits, self._value))
 
     def keys(self, values: Ints) -> Bytes | Ints:
         """Keys of these values, each a quantum with the sequence in its low bits. UsageError where counting up has left
         the layout's range."""
         bits, time = self.layout.sequence_bits, self.layout.time
         quanta = (time.last + 1 - time.first) // time.resolution
-        require_room(self.layout.name, values, (quanta << bits) - 1, time.last)
+        counters.require_room(self.layout.name, values, (quanta << bits) - 1, time.last)
         if len(values):
             self._value = int(values[-1])
         return self.layout.put(values >> bits, values & (1 << bits) - 1, self._worker)
@@ -161,11 +152,11 @@ class Tsids(Flakes):
 
     def chunk(self, n: int) -> Bytes | Ints:
         """The next n keys."""
-        values, starts = count_runs(self.quanta(n), self._value, self.layout.sequence_bits, self._seeds)
+        values, starts = counters.count_runs(self.quanta(n), self._value, self.layout.sequence_bits, self._seeds)
         self._drawn = self._drawn[len(starts) :]
         return self.keys(values)
 
-    def _seeds(self, starts: Starts) -> Ints:
+    def _seeds(self, starts: counters.Starts) -> Ints:
         """The first counter of each run: those that earlier calls drew and did not use, then new ones."""
         missing = len(starts) - len(self._drawn)
         if missing > 0:
@@ -263,9 +254,9 @@ class FlakeIds(GuidStream[StreamLayout]):
         """Puts the next keys into `data`; UsageError for a reading before 1970, or below the one before."""
         n = len(data)
         milliseconds = self.writer.unix_milliseconds(n)
-        starts = np.flatnonzero(new_maxima(milliseconds, self._time))
-        sequence = run_values(np.zeros(len(starts), np.int64), starts, self._sequence, n)
-        self._time = refuse_steps_back(self.layout.name, milliseconds, self._time, "ms")
+        starts = np.flatnonzero(counters.new_maxima(milliseconds, self._time))
+        sequence = counters.run_values(np.zeros(len(starts), np.int64), starts, self._sequence, n)
+        self._time = counters.refuse_steps_back(self.layout.name, milliseconds, self._time, "ms")
         self._sequence = int(sequence[-1]) if n else self._sequence
         put_word(data, 0, milliseconds)
         put_word(data, 1, (sequence & 0xFFFF).view(np.uint64) | np.uint64(self._worker << 16))
