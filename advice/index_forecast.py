@@ -262,12 +262,7 @@ class _Index:
         return once(("index", *self.name, order, *checkpoints), lambda: model.insert(ranks, checkpoints))
 
     def _forecast(
-        self,
-        pages: Figure,
-        splits: Figure,
-        simulated: Sequence[PageStats],
-        cost: RowCost,
-        rows: float | None = None,
+        self, pages: Figure, splits: Figure, simulated: Sequence[PageStats], cost: RowCost, rows: float | None = None
     ) -> IndexForecast:
         """Puts the forecast together from leaf pages, splits and cost. What a row takes on a leaf, and how many
         branch pages a leaf has, are those of the `simulated` indexes. `rows`: those of the load, or as many of the

@@ -166,14 +166,8 @@ class Advised:
             raise UsageError("MariaDB has the type uuid from 10.7 on: choose the column binary16, or a newer version.")
         if table.by_clients:
             return "", BY_CLIENTS
-        server_keys = core.server_made(self.flavour.server_keys, table.layout, column, version)
-        if server_keys:
-            caveat = (
-                "" if server_keys.replica == table.layout else f" Its keys are of the layout {server_keys.replica}."
-            )
-            numbers_rows = "AUTO" in server_keys.declaration
-            note = "The server numbers the rows." if numbers_rows else f"{core.SERVER_MAKES}{caveat}"
-            return server_keys.declaration, note
+        if server_keys := core.server_made(self.flavour.server_keys, table.layout, column, version):
+            return server_keys.declaration, core.of_server(server_keys, table.layout)
         if (
             self.flavour is not MYSQL
             and column.name == "binary16-swapped"

@@ -13,14 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.probes import (
-    PAGE_STRUCTURE,
-    CounterProbe,
-    ServerProbe,
-    UnreadableError,
-    WaitSamples,
-    measured,
-)
+from keybench.databases.core import probes
 from keybench.databases.hosting import docker_daemon
 from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql import ddl, settings
@@ -47,7 +40,7 @@ _NO_COUNT: Final = (
 _LOG_POSITIONS: Final = "Log sequence number", "Log flushed up to"
 
 
-class StatusProbe(CounterProbe[Queries]):
+class StatusProbe(probes.CounterProbe[Queries]):
     """Bytes of the redo log; pages read into the buffer pool and written from it; waits for row locks, log and latches.
     MariaDB has counted no waits for latches since 10.6. MySQL counts those of all read-write locks of InnoDB, of which
     those of pages and indexes are most."""
@@ -91,7 +84,7 @@ class StatusProbe(CounterProbe[Queries]):
             return _NO_PROCESS
 
 
-class SplitsProbe(CounterProbe[Queries]):
+class SplitsProbe(probes.CounterProbe[Queries]):
     """`index_page_splits` of INNODB_METRICS, which counts more than page splits. MariaDB counts at the start of each
     attempt: splits of leaves and branch pages, appends, and insertions that went into the right neighbour instead.
     MySQL counts at the end of a split, so without the last kind (docs/internals/innodb.md §6)."""
@@ -116,23 +109,23 @@ class SplitsProbe(CounterProbe[Queries]):
         return "With the splits of the parent's table, which has the key as its primary key." if table.parent else ""
 
 
-class PagesProbe(ServerProbe[Queries]):
+class PagesProbe(probes.ServerProbe[Queries]):
     """Page structure of the key's index after the inserts: from the table's file, or leaves alone from statistics."""
 
-    supplies: Sequence[Metric] = (*PAGE_STRUCTURE, Metric.BRANCH_SPLITS)
+    supplies: Sequence[Metric] = (*probes.PAGE_STRUCTURE, Metric.BRANCH_SPLITS)
 
     def after(self, table: Table) -> Iterable[Reading]:
         """The readings, or why the pages cannot be read."""
         try:
             index = read_index(self._server, table)
-        except (UnreadableError, OSError) as error:
+        except (probes.UnreadableError, OSError) as error:
             return Reading.absent(self.supplies, f"the table's file cannot be read: {error}")
         if index is None:  # somebody's own server, whose files are out of reach
             return self._counted(table)
         shares = index.density, index.fragmentation, index.nonadjacent
         # Each level of branch pages begins with one page; a split made each of the others.
         splits = Reading(Metric.BRANCH_SPLITS, float(index.branch - index.height), "derived")
-        return [*measured(PAGE_STRUCTURE, (index.leaf, index.branch, *shares)), splits]
+        return [*probes.measured(probes.PAGE_STRUCTURE, (index.leaf, index.branch, *shares)), splits]
 
     def _counted(self, table: Table) -> Iterable[Reading]:
         """What somebody's server itself counts: leaves. Their density follows from InnoDB's sizes of the rows."""
@@ -152,7 +145,7 @@ class PagesProbe(ServerProbe[Queries]):
         return [known.get(absent.metric, absent) for absent in Reading.absent(self.supplies, _NO_FILES)]
 
 
-class StageSampler(WaitSamples[Queries]):
+class StageSampler(probes.WaitSamples[Queries]):
     """The server's list of connections shows the stage of a statement, not a wait: `Update` is an insertion, with its
     waits for latches and row locks, and the stage of a commit contains the wait for the log."""
 
@@ -193,7 +186,7 @@ def data_file(server: Queries, name: str) -> Iterator[Path | None]:
             try:
                 docker_daemon.copy_file(parameters[KIND], source, copy)
             except EnvironmentMissing as error:
-                raise UnreadableError(str(error)) from None
+                raise probes.UnreadableError(str(error)) from None
             yield copy
     else:
         yield None

@@ -189,12 +189,7 @@ def _maker(table: KeyedTable) -> tuple[list[Statement], str, str]:
     if table.by_clients:
         return [], "", BY_CLIENTS
     if server_keys := core.server_made(SERVER_KEYS, table.layout, table.column, version):
-        note = core.SERVER_MAKES
-        if "IDENTITY" in server_keys.declaration:
-            note = "The server numbers the rows."
-        elif server_keys.replica != table.layout:
-            note += f" Its keys are of the layout {server_keys.replica}."
-        return [], server_keys.declaration, note
+        return [], server_keys.declaration, core.of_server(server_keys, table.layout)
     if core.uuid_version(table.layout) == 7 and table.column.name == "uuid":
         dear = "It costs a row more time than its index does: keys made by the application are cheaper."
         first = _function("uuid_v7", f"Before version 18 the server has no uuidv7(). {dear}")
