@@ -102,10 +102,7 @@ class MssqlAdmin(Admin):
             self.connection.run(ddl.create(each, self.options))
 
     def drop(self, table: Table) -> None:
-        """Drops the table and its parent if they are there, and the one that keeps the log.
-
-        ServerError if one of them is somebody else's.
-        """
+        """Drops the table and its parent if they are there, and the one that keeps the log, as `drop_own` does."""
         for name in (*(each.name for each in table.family), HOLDER):
             drop_own(self.connection, LISTED, name, f"DROP TABLE [{SCHEMA}].[{name}]")
 
