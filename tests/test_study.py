@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from keybench.advice.updates import MEASURED
+from keybench.advice.sentences import WITH_UPDATES
 from keybench.databases.registry import engine
 from keybench.model.table import Table
 from scripts.study import page
@@ -184,7 +184,7 @@ def test_what_advise_says_of_updates_was_measured() -> None:
             order = np.arange(rows) if ascends else np.random.default_rng(1).permutation(rows)
             pages = median(run, "leaf_pages", database="postgresql", layout=layout).median()
             times.append(round(pages / model.insert(order).leaf_pages, 1))
-        assert (min(times), max(times)) == MEASURED[ascends]
+        assert (min(times), max(times)) == WITH_UPDATES[ascends]
 
 
 def test_a_second_machine_says_the_same_sentence() -> None:
