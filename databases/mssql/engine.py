@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from keybench.databases.contract.questions import JudgedTrial, Question, QuestionLoad, Verdict
-from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.core import questions as ask
 from keybench.databases.core.probes import UnreadableError
 from keybench.databases.core.questions import EVERY_LAYOUT, ONE_WRITER, REBUILT, WITH_A_PAST
@@ -94,10 +92,6 @@ def _alternatives() -> str:
 class SqlServer(ServerEngine):
     """The engine; its driver is imported when a server is started or reached."""
 
-    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
-        """The settings of a profile and cache size."""
-        return settings.for_profile(profile, cache)
-
     def missing(self, server: str) -> str:
         """Why a container cannot be started here; empty where it can."""
         if server not in self.servers:
@@ -136,6 +130,7 @@ ENGINE = SqlServer(
     paths=("rows", "bulk"),
     page_bytes=ddl.PAGE_BYTES,
     parts={
+        "settings": "settings:for_profile",
         "address_of": "settings:address_of",
         "connection": "connection:connect",
         "admin": "admin:MssqlAdmin",

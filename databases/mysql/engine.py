@@ -8,7 +8,6 @@ from typing import Any, Self, TypeVar
 from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.questions import QuestionLoad
 from keybench.databases.contract.roles import OwnedSchema, Settings
-from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import questions as ask
 from keybench.databases.core.server_engine import Part, ServerEngine
@@ -57,6 +56,7 @@ class MySqlEngine(ServerEngine):
             columns=flavour.columns,
             servers=("container", "local"),
             parts={
+                "settings": "settings:for_profile",
                 "address_of": "connection:address_of",
                 "connection": "connection:Queries",
                 "admin": "admin:MySqlAdmin",
@@ -81,10 +81,6 @@ class MySqlEngine(ServerEngine):
             questions=_QUESTIONS,
         )
 
-    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
-        """The server settings of a profile and cache size."""
-        return settings.for_profile(self.flavour, profile, cache)
-
     def values_with(self, settings: Settings, chosen: Mapping[str, str]) -> Mapping[str, str]:
         """The server's own settings (`Settings.values`) with those that the user chose."""
         return configured(settings, chosen)
@@ -96,7 +92,7 @@ class MySqlEngine(ServerEngine):
     def part(self, part: Part) -> Any:
         """The class, or function, that makes the part; it knows the flavour."""
         factory = super().part(part)
-        return partial(factory, self.flavour) if part in ("address_of", "container", "local") else factory
+        return partial(factory, self.flavour) if part in ("settings", "address_of", "container", "local") else factory
 
     def inspector(self, target: str) -> Inspector:
         """A read-only connection to the server of a URL."""

@@ -7,8 +7,6 @@ questions and reports the answers (`QUESTIONS`).
 from importlib.util import find_spec
 
 from keybench.databases.contract.questions import JudgedTrial, Question, QuestionLoad, Verdict
-from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.core import questions as ask
 from keybench.databases.core.questions import BESIDE_ROWS, EVERY_LAYOUT, ONE_WRITER, REBUILT, WITH_A_PAST
 from keybench.databases.core.server_engine import ServerEngine
@@ -76,10 +74,6 @@ def _alternatives() -> str:
 class Oracle(ServerEngine):
     """The engine; its driver is imported when a server is started or reached."""
 
-    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
-        """The settings of a profile and cache size."""
-        return settings.for_profile(profile, cache)
-
     def missing(self, server: str) -> str:
         """Why a container cannot be started here; empty where it can."""
         if server not in self.servers:
@@ -107,6 +101,7 @@ ENGINE = Oracle(
     page_bytes=8192,
     default_fill=90,
     parts={
+        "settings": "settings:for_profile",
         "address_of": "settings:address_of",
         "connection": "connection:connect",
         "admin": "admin:OracleAdmin",

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from keybench.databases.contract.questions import QuestionLoad
 from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.core import questions as ask
 from keybench.databases.core.server_engine import ServerEngine
 from keybench.databases.postgresql import ddl, servers, settings
@@ -24,10 +23,6 @@ _LOG = "the write-ahead log"
 @dataclass(frozen=True)
 class PostgreSQL(ServerEngine):
     """The engine. For all key roles its tables are heaps with the key's index beside them: none is clustered."""
-
-    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
-        """The server settings of a profile and cache size."""
-        return settings.settings_for(profile, cache)
 
     def values_with(self, settings: Settings, chosen: Mapping[str, str]) -> Mapping[str, str]:
         """The server's own settings (`Settings.values`) with those that the user chose."""
@@ -54,6 +49,7 @@ ENGINE = PostgreSQL(
     columns=ddl.COLUMNS,
     servers=("container", "local", "embedded"),
     parts={
+        "settings": "settings:for_profile",
         "address_of": "connection:address_of",
         "connection": "connection:AdminConnection",
         "admin": "admin:PostgresAdmin",

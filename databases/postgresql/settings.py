@@ -46,7 +46,7 @@ RECORDED = (*COMMON, *PROFILES["durable"], *_OTHERS)
 """The settings that `Admin.settings` reports."""
 
 
-def settings_for(profile: Profile, cache: CacheSize) -> Settings:
+def for_profile(profile: Profile, cache: CacheSize) -> Settings:
     """The settings of a profile and cache size on this machine."""
     quarter = psutil.virtual_memory().total // 4 // _MB
     megabytes = max(16, min(CACHE_MB[cache], quarter))
