@@ -37,6 +37,13 @@ ORDER = (Metric.LEAF_FRAGMENTATION, Metric.LEAF_NONADJACENT)
 KINDS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 IMAGES = (Metric.LOG_PAGE_IMAGES, Metric.LOG_PAGE_IMAGE_BYTES)
 
+UNVERIFIED = (
+    "{}: this adapter was written from documentation and has not been checked against a live server. What this run "
+    "shows about it stands below; docs/verify-mssql-oracle.md says where to send it."
+)
+NO_CACHE = "keybench does not read {}'s counters of physical reads and writes: nothing here could check them."
+"""Sentences on an engine that no live server has confirmed, each with a place for its title."""
+
 ADDING_UP = 3
 """Pages by which counters may differ: it is not documented whether the first page and the root page are counted."""
 _ROUNDING = 1e-6  # smaller differences come from the order in which floats are summed

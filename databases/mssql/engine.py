@@ -22,10 +22,7 @@ from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 
-CAVEAT = (
-    "SQL Server: this adapter was written from documentation and has not been checked against a live server. What this "
-    "run shows about it stands below; docs/verify-mssql-oracle.md says where to send it."
-)
+_TITLE = "SQL Server"
 
 
 def _allocations_add_up(trial: JudgedTrial) -> Verdict | None:
@@ -77,16 +74,7 @@ _NO_KINDS = (
     "SQL Server's log tells splits that move rows from appends, but not edge splits from interior ones: they are "
     "counted together."
 )
-_NO_CACHE = "keybench does not read SQL Server's counters of physical reads and writes: nothing here could check them."
 _NO_IMAGES = "SQL Server logs no whole pages when it first changes them."
-
-
-def _alternatives() -> str:
-    """What a user without a container can do, for messages."""
-    return (
-        "give the URL of a server of yours, --server mssql://user@host, or choose a database that needs no Docker "
-        f"({choices_without_docker()}); its column binary16-mssql sorts as SQL Server does."
-    )
 
 
 class SqlServer(ServerEngine):
@@ -94,9 +82,13 @@ class SqlServer(ServerEngine):
 
     def missing(self, server: str) -> str:
         """Why a container cannot be started here; empty where it can."""
+        instead = (
+            "give the URL of a server of yours, --server mssql://user@host, or choose a database that needs no Docker "
+            f"({choices_without_docker()}); its column binary16-mssql sorts as SQL Server does."
+        )
         if server not in self.servers:
-            return f"SQL Server has no server kind {server}: {_alternatives()}"
-        return without_containers("SQL Server", _alternatives()) or container.missing() or connection.missing()
+            return f"{_TITLE} has no server kind {server}: {instead}"
+        return without_containers(_TITLE, instead) or container.missing() or connection.missing()
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes per row: (the key's index filled in order, everything with the log and spare room)."""
@@ -124,7 +116,7 @@ class SqlServer(ServerEngine):
 
 ENGINE = SqlServer(
     name="mssql",
-    title="SQL Server",
+    title=_TITLE,
     columns=ddl.COLUMNS,
     servers=("container",),
     paths=("rows", "bulk"),
@@ -151,10 +143,10 @@ ENGINE = SqlServer(
     creates_public_ids=True,
     rebuilds=True,
     settable=settings.SETTABLE,
-    caveat=CAVEAT,
+    caveat=ask.UNVERIFIED.format(_TITLE),
     questions=QUESTIONS,
     absent=dict.fromkeys((Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS), _NO_KINDS)
     | {Metric.LEAF_FRAGMENTATION: "what SQL Server calls fragmentation counts pages that are not adjacent: see there."}
     | dict.fromkeys(ask.IMAGES, _NO_IMAGES)
-    | dict.fromkeys((Metric.PAGES_READ, Metric.PAGES_WRITTEN), _NO_CACHE),
+    | dict.fromkeys((Metric.PAGES_READ, Metric.PAGES_WRITTEN), ask.NO_CACHE.format(_TITLE)),
 )

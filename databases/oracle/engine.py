@@ -18,11 +18,6 @@ from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 
-CAVEAT = (
-    "Oracle: this adapter was written from documentation and has not been checked against a live server. What this run "
-    "shows about it stands below; docs/verify-mssql-oracle.md says where to send it."
-)
-
 
 def _leaves_add_up(trial: JudgedTrial) -> Verdict | None:
     """Whether the server's counter of leaf splits has one for each leaf page but the first."""
@@ -59,16 +54,7 @@ QUESTIONS = (
 
 _NO_KINDS = "Oracle counts appends (90-10 splits) and all leaf splits: edge and interior ones come together."
 _NO_CHAIN = "INDEX_STATS says nothing of where blocks lie: only a dump of the index would."
-_NO_CACHE = "keybench does not read Oracle's counters of physical reads and writes: nothing here could check them."
 _NO_IMAGES = "Oracle logs no whole blocks, except while files are backed up."
-
-
-def _alternatives() -> str:
-    """What a user without a container can do, for messages."""
-    return (
-        "give the URL of a server of yours, --server oracle://user@host/service, or choose a database that needs no "
-        f"Docker ({choices_without_docker()})."
-    )
 
 
 class Oracle(ServerEngine):
@@ -76,9 +62,13 @@ class Oracle(ServerEngine):
 
     def missing(self, server: str) -> str:
         """Why a container cannot be started here; empty where it can."""
+        instead = (
+            "give the URL of a server of yours, --server oracle://user@host/service, or choose a database that needs "
+            f"no Docker ({choices_without_docker()})."
+        )
         if server not in self.servers:
-            return f"Oracle has no server kind {server}: {_alternatives()}"
-        return without_containers("Oracle", _alternatives()) or ("" if find_spec("oracledb") else connection.MISSING)
+            return f"Oracle has no server kind {server}: {instead}"
+        return without_containers("Oracle", instead) or ("" if find_spec("oracledb") else connection.MISSING)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes per row: (the key's index filled in order, everything with free room, redo and undo)."""
@@ -116,10 +106,10 @@ ENGINE = Oracle(
     usual_role="nonclustered",
     rebuilds=True,
     settable=settings.SETTABLE,
-    caveat=CAVEAT,
+    caveat=ask.UNVERIFIED.format("Oracle"),
     questions=QUESTIONS,
     absent=dict.fromkeys((Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS), _NO_KINDS)
     | dict.fromkeys(ask.ORDER, _NO_CHAIN)
     | dict.fromkeys(ask.IMAGES, _NO_IMAGES)
-    | dict.fromkeys((Metric.PAGES_READ, Metric.PAGES_WRITTEN), _NO_CACHE),
+    | dict.fromkeys((Metric.PAGES_READ, Metric.PAGES_WRITTEN), ask.NO_CACHE.format("Oracle")),
 )
