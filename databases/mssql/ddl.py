@@ -158,15 +158,9 @@ def _share(row: int) -> float:
 SERVER_KEYS = (
     ServerKeys("server-identity", "the table's IDENTITY", "bigint", "rfc", "IDENTITY", replica=CONTROL),
     ServerKeys("server-newid", "NEWID(): random", "uniqueidentifier", "none", "DEFAULT NEWID()", replica=RANDOM),
-    ServerKeys(
-        "server-newsequentialid",
-        "NEWSEQUENTIALID(): one counter of the whole server",
-        "uniqueidentifier",
-        "mssql",
-        "DEFAULT NEWSEQUENTIALID()",
-        replica="newsequentialid",
-    ),
-)
+    ServerKeys("server-newsequentialid", "NEWSEQUENTIALID(): one counter of the whole server", "uniqueidentifier",
+               "mssql", "DEFAULT NEWSEQUENTIALID()", replica="newsequentialid"),
+)  # fmt: skip
 """NEWSEQUENTIALID is documented to ascend, but has an implementation of its own on Linux: `QUESTIONS` asks."""
 
 _DOCS = "https://learn.microsoft.com/sql/t-sql/"

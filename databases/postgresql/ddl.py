@@ -129,22 +129,13 @@ SERVER_UUID_V7 = 180_000
 """uuidv7()."""
 
 SERVER_KEYS = (
-    ServerKeys(
-        "server-identity", "the server's own sequence", "bigint", "rfc", "GENERATED ALWAYS AS IDENTITY", replica=CONTROL
-    ),
-    ServerKeys(
-        "server-uuid-v4", "gen_random_uuid()", "uuid", "none", "DEFAULT gen_random_uuid()", SERVER_UUID_V4, RANDOM
-    ),
-    ServerKeys(
-        "server-uuidv7",
-        "uuidv7(): milliseconds, 12 bits of their fraction",
-        "uuid",
-        "rfc",
-        "DEFAULT uuidv7()",
-        SERVER_UUID_V7,
-        "postgresql-uuidv7",
-    ),
-)
+    ServerKeys("server-identity", "the server's own sequence", "bigint",
+               "rfc", "GENERATED ALWAYS AS IDENTITY", replica=CONTROL),
+    ServerKeys("server-uuid-v4", "gen_random_uuid()", "uuid",
+               "none", "DEFAULT gen_random_uuid()", SERVER_UUID_V4, RANDOM),
+    ServerKeys("server-uuidv7", "uuidv7(): milliseconds, 12 bits of their fraction", "uuid",
+               "rfc", "DEFAULT uuidv7()", SERVER_UUID_V7, "postgresql-uuidv7"),
+)  # fmt: skip
 
 
 def check(keys: ServerKeys, version: int) -> None:
