@@ -61,15 +61,10 @@ def for_profile(flavour: Flavour, profile: Profile, cache: CacheSize) -> Setting
 
 SETTABLE = (
     Setting("page_size", "innodb_page_size", spelled(PAGE_BYTES), "server", tuple(map(spelled, PAGE_SIZES))),
-    Setting(
-        "merge_threshold",
-        "per cent of a page below which a deletion may merge it (MERGE_THRESHOLD)",
-        str(MERGE_THRESHOLD),
-        "table",
-        numbers=range(1, MERGE_THRESHOLD + 1),
-    ),
+    Setting("merge_threshold", "per cent of a page below which a deletion may merge it (MERGE_THRESHOLD)",
+            str(MERGE_THRESHOLD), "table", numbers=range(1, MERGE_THRESHOLD + 1)),
     checkpoint("innodb_log_file_size, innodb_redo_log_capacity", "512M", 8),
-)
+)  # fmt: skip
 
 CHARACTER_BYTES = "character_bytes"
 """Most bytes of a character in the database's character set, which columns that name none have."""

@@ -56,24 +56,15 @@ def for_profile(profile: Profile, cache: CacheSize) -> Settings:
 
 DEDUPLICATE = "deduplicate_items"
 SETTABLE = (
-    Setting(
-        "fillfactor",
-        "per cent to which the rightmost leaf of the key's index is filled",
-        "90",
-        "table",
-        numbers=range(10, 101),
-    ),
-    Setting(
-        "heap_fillfactor",
-        "per cent to which inserts fill the pages of the table; the rest is for new versions of its rows",
-        "100",
-        "table",
-        numbers=range(10, 101),
-    ),
+    Setting("fillfactor", "per cent to which the rightmost leaf of the key's index is filled",
+            "90", "table", numbers=range(10, 101)),
+    Setting("heap_fillfactor",
+            "per cent to which inserts fill the pages of the table; the rest is for new versions of its rows",
+            "100", "table", numbers=range(10, 101)),
     Setting("autovacuum", "whether the server cleans the table by itself", "off", "table", ("off", "on")),
     Setting(DEDUPLICATE, "whether a foreign key's index merges equal keys", "on", "table", ("on", "off")),
     checkpoint("max_wal_size", "4096M", 32),
-)
+)  # fmt: skip
 BLOCK_SIZE, ACCESS_METHOD = "block_size", "default_table_access_method"
 _MAX_WAL_SIZE = "max_wal_size"
 
