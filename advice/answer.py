@@ -90,10 +90,8 @@ class Answer:
 
 
 def answer(needs: Needs, *, foreign: bool = False) -> Answer:
-    """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs.
-
-    `foreign`: also layouts whose order the column undoes. They are never chosen, and take as long as all others.
-    """
+    """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs. `foreign`: also
+    layouts whose order the column undoes. They are never chosen, and take as long as all others."""
     # forecast all candidates, and put those that have one in order
     choices = candidates(needs, lambda name: bool(calls_for(name)))
     if all(one.misses for one in choices):

@@ -185,11 +185,9 @@ class Candidate:
 
 
 def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate]:
-    """All layouts that people can get, in each column that fits, with the needs that they miss.
-
-    People get a layout by a library (`well_kept`), from this server, or because the needs name it. Keys that the table
-    has are among them, whoever makes them: counters of 32 bits, hi/lo, names.
-    """
+    """All layouts that people can get, in each column that fits, with the needs that they miss. People get a layout by
+    a library (`well_kept`), from this server, or because the needs name it. Keys that the table has are among them,
+    whoever makes them: counters of 32 bits, hi/lo, names."""
     on = needs.on
     by_server = {one.replica for one in on.server_keys}
     named = {CONTROL, RANDOM, *needs.layouts, *([needs.existing.layout] if needs.existing else [])}

@@ -222,10 +222,8 @@ class _Index:
 
     def on_a_line(self, reach: float) -> IndexForecast:
         """Forecast from the index of an eighth and of a quarter of the rows, or halves of these until few enough.
-
         Leaves that begin alike fill and split together, so that the density swings with each doubling: powers of two
-        keep the place in that swing.
-        """
+        keep the place in that swing."""
         n, kind = self.growth.rows, self._kind()
         most = _MOST if n <= 8 * _MOST else _LEAST  # further on, the interval has all of the swing anyway
         parts = 4

@@ -124,10 +124,8 @@ def expected_leaves(page_rows: Sequence[NDArray[np.int64]], room: int, keep: int
 
 def _grown(state: Figures, keep: int, time: float) -> Figures:
     """The state of `expected_leaves` when ln n has grown by `time`: e to the power of time · (M − 1), times the state.
-
     With r = room + 1, the matrix P = 1 + (M − 1) / r has no entry below 0. So the power is the mean of P to the power
-    of k, where k has Poisson's distribution with the mean r · time ("uniformization": A. Jensen, 1953).
-    """
+    of k, where k has Poisson's distribution with the mean r · time ("uniformization": A. Jensen, 1953)."""
     room, rate = len(state), len(state) + 1.0
     sizes = np.arange(1.0, room + 1)[:, None]
     moves, stays = sizes / rate, 1 - (sizes + 1) / rate

@@ -54,11 +54,9 @@ class Ranking:
 
 
 def judge(candidates: Sequence[tuple[Candidate, IndexForecast]], needs: Needs) -> list[Choice]:
-    """Each candidate with the bytes that its rows move.
-
-    Log and reads that are unknown for some candidates and known for others count as the most of those that are known,
-    so that nothing is recommended because little is known of it.
-    """
+    """Each candidate with the bytes that its rows move. Log and reads that are unknown for some candidates and known
+    for others count as the most of those that are known, so that nothing is recommended because little is known of
+    it."""
     logs = [forecast.log_bytes for _, forecast in candidates if forecast.log_bytes]
     reads = [forecast.reads for _, forecast in candidates if forecast.reads]
     most_log, most_reads = (max(known, key=lambda one: one.value, default=None) for known in (logs, reads))

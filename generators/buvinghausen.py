@@ -44,9 +44,7 @@ _VARIANT: Final = 2 << 62  # the variant bits 10 at the top of r8 … r15
 
 def get_int32(entropy: Entropy, below: int) -> int:
     """.NET's `RandomNumberGenerator.GetInt32(below)`: draws four bytes, least significant first, until a number fits.
-
-    Of each draw it takes as many low bits as `below` − 1 has.
-    """
+    Of each draw it takes as many low bits as `below` − 1 has."""
     mask = (1 << (below - 1).bit_length()) - 1
     while True:
         drawn = int.from_bytes(entropy.take(1, 4).tobytes(), "little") & mask

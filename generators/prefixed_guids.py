@@ -134,10 +134,8 @@ def _md5(text: str) -> int:
 
 
 class PerconaWeek(GuidLayout):
-    """Keys that share their first two bytes for a week, then have the digest of a random number and the time.
-
-    hashlib hashes one message a call, so the keys are made one by one.
-    """
+    """Keys that share their first two bytes for a week, then have the digest of a random number and the time. hashlib
+    hashes one message a call, so the keys are made one by one."""
 
     def fill(self, data: Bytes, writer: Writer) -> None:
         """Puts the next keys into `data`; UsageError beyond the year 9999."""

@@ -88,10 +88,8 @@ def log_bytes(
     start: Start,
 ) -> Figure | None:
     """Bytes of log for each new row; None if the engine's model does not know, or the cache is too small to tell.
-
     `layouts`, `rows`: of old and new rows. A build is simulated by inserting old rows in ascending order, which fills
-    pages nearly as a build does; its own log is not counted.
-    """
+    pages nearly as a build does; its own log is not counted."""
     model = on.page_model(table)
     if not isinstance(model, PredictsCost) or isinstance(model, SizedByValue):
         return None

@@ -123,10 +123,8 @@ Row = tuple[object, ...]
 
 @dataclass(frozen=True)
 class ArrayBatch:
-    """One transaction's rows, in arrays of one driver call each.
-
-    `arrays` holds the table's rows. If the key is a foreign key, it holds the parent's and `children` the child's rows.
-    """
+    """One transaction's rows, in arrays of one driver call each. `arrays` holds the table's rows. If the key is a
+    foreign key, it holds the parent's and `children` the child's rows."""
 
     arrays: tuple[list[Row], ...]
     rows: int
@@ -149,10 +147,8 @@ class ArraySession(Session, Generic[Server]):
 
     @abstractmethod
     def insert(self, statement: str, rows: list[Row]) -> int:
-        """Executes the statement once for each row, in order, in one call. Returns the number of rows stored.
-
-        If the driver gives no count, that is the number of rows sent: an error in any row raises ServerError.
-        """
+        """Executes the statement once for each row, in order, in one call. Returns the number of rows stored. If the
+        driver gives no count, that is the number of rows sent: an error in any row raises ServerError."""
 
     @abstractmethod
     def analyse(self) -> None:

@@ -14,9 +14,7 @@ NAMES: Final = "keybench_"
 
 def drop_own(server: DbApiConnection, listed: str, name: str, statement: str) -> None:
     """Runs the statement that drops a table, if there is one of that name. `listed`: as `OwnedTables.listed`.
-
-    ServerError, and nothing is dropped, if it is somebody else's.
-    """
+    ServerError, and nothing is dropped, if it is somebody else's."""
     for found, _, own in server.rows(listed):
         if found == name:
             if not own:

@@ -50,10 +50,8 @@ def has_user(name: str) -> bool:
 
 
 def server_user() -> str | None:
-    """The user that private servers run as.
-
-    Root starts them as `postgres` where that user exists, else as `nobody`. Any other user starts them as itself: None.
-    """
+    """The user that private servers run as. Root starts them as `postgres` where that user exists, else as `nobody`.
+    Any other user starts them as itself: None."""
     if os.geteuid() != 0:
         return None
     return "postgres" if has_user("postgres") else "nobody"
@@ -98,12 +96,10 @@ class _State:
 
 
 class PrivateFolder:
-    """A private folder and, if there is a server, a process in it. Both end with the runner.
-
-    Commands can name the folder as `{folder}`, and the directory of the server's programs as `{installation}`, which is
-    a copy in the folder if the server's user cannot read the original. None of this appears on the keeper's command
-    line. A folder without a server belongs to the current user.
-    """
+    """A private folder and, if there is a server, a process in it. Both end with the runner. Commands can name the
+    folder as `{folder}`, and the directory of the server's programs as `{installation}`, which is a copy in the folder
+    if the server's user cannot read the original. None of this appears on the keeper's command line. A folder without a
+    server belongs to the current user."""
 
     def __init__(self, engine: str, *, run_as: str | None = None, **what: Any) -> None:
         """`what` are fields of `folder_keeper.Spec`. Root starts servers as `run_as`, by default `server_user()`."""
@@ -131,10 +127,8 @@ class PrivateFolder:
         return self._state.server_pid
 
     def start(self, timeout: float) -> Self:
-        """Makes the folder, runs the setup, and starts the server process (which may not answer yet).
-
-        Raises EnvironmentMissing if that fails or takes longer than `timeout` seconds; then nothing is left behind.
-        """
+        """Makes the folder, runs the setup, and starts the server process (which may not answer yet). Raises
+        EnvironmentMissing if that fails or takes longer than `timeout` seconds; then nothing is left behind."""
         base = base_directory()
         self._state = _State()
         if sys.platform != "linux":
@@ -166,10 +160,8 @@ class PrivateFolder:
         return self
 
     def restart(self, timeout: float) -> None:
-        """Ends the server in order and starts it again on the same files (it may not answer yet).
-
-        Raises EnvironmentMissing if that fails or takes longer than `timeout` seconds.
-        """
+        """Ends the server in order and starts it again on the same files (it may not answer yet). Raises
+        EnvironmentMissing if that fails or takes longer than `timeout` seconds."""
         deadline = time.monotonic() + timeout
         before = self.server_pid
         self._write(folder_keeper.RESTART)

@@ -62,11 +62,9 @@ def keep(password: str) -> Secret:
 
 
 def elsewhere(secret: Secret) -> Secret:
-    """A reference to the password of an address that came from another machine, which sends no passwords.
-
-    It is in this machine's variable of the same name, else it is the one for URLs without a password.
-    EnvironmentMissing if this machine has no password.
-    """
+    """A reference to the password of an address that came from another machine, which sends no passwords. It is in this
+    machine's variable of the same name, else it is the one for URLs without a password. EnvironmentMissing if this
+    machine has no password."""
     if secret.variable in os.environ:
         return secret
     if of_this_machine := from_url(""):

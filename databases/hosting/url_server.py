@@ -28,11 +28,8 @@ def with_next_step(message: str) -> str:
 
 
 def unreachable(address: Address, title: str, place: str, reason: str, to_check: str) -> KeybenchError:
-    """The error for a failed connection, without the password.
-
-    For the server of a URL it is EnvironmentMissing and names the parts of the URL that the user should check. For
-    other servers it is ServerError.
-    """
+    """The error for a failed connection, without the password. For the server of a URL it is EnvironmentMissing and
+    names the parts of the URL that the user should check. For other servers it is ServerError."""
     secret = address.secret.reveal() if address.secret else ""
     shown = (reason.replace(secret, "***") if secret else reason).rstrip(". ")
     if address.server == "url":
@@ -70,11 +67,9 @@ class UrlForm:
     """The options that the query may have besides `password`. A URL with `unix_socket` needs no host."""
 
     def parse(self, text: str) -> ServerUrl:
-        """The URL's parts. Raises UsageError if it cannot be understood or has an unknown option.
-
-        The message shows nothing of the URL but the name of the first unknown option, and not even that after a
-        password in the query: it may be a piece of the password, after an & that was not written as %26.
-        """
+        """The URL's parts. Raises UsageError if it cannot be understood or has an unknown option. The message shows
+        nothing of the URL but the name of the first unknown option, and not even that after a password in the query: it
+        may be a piece of the password, after an & that was not written as %26."""
         parts = url.parse(text)
         names_socket = parts and _SOCKET in self.options and any(name == _SOCKET for name, _ in parts.options)
         # one host, or none where a socket is named
@@ -119,11 +114,9 @@ class UrlServer(Provision):
         self._schema: OwnedSchema | None = None
 
     def start(self) -> Address:
-        """Connects, takes the lock, and creates keybench's schema or database if it does not exist.
-
-        Raises EnvironmentMissing if the server does not answer, another run uses it, something that keybench did not
-        make has a name that it needs, or the user lacks the permission.
-        """
+        """Connects, takes the lock, and creates keybench's schema or database if it does not exist. Raises
+        EnvironmentMissing if the server does not answer, another run uses it, something that keybench did not make has
+        a name that it needs, or the user lacks the permission."""
         schema = self._connect()
         try:
             if not schema.acquire():

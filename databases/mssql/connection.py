@@ -190,9 +190,7 @@ def connection_string(address: Address, database: str) -> str:
 
 def connect(address: Address, database: str = "") -> MssqlConnection:
     """A connection in autocommit to that database, else to the address's own, within `LOGIN_SECONDS`.
-
-    EnvironmentMissing where the driver is missing or a URL's server cannot be reached, else ServerError.
-    """
+    EnvironmentMissing where the driver is missing or a URL's server cannot be reached, else ServerError."""
     module = load()
     text = connection_string(address, database or address.parameters.get("database", "master"))
     reason = ""

@@ -70,10 +70,8 @@ def too_little(memory: int) -> str:
 
 
 def container_server(chosen: Settings) -> ContainerServer:
-    """The server, not yet started; EnvironmentMissing where the licence is not accepted or the memory too little.
-
-    It has no settings on its command line: `prepare` makes them.
-    """
+    """The server, not yet started; EnvironmentMissing where the licence is not accepted or the memory too little. It
+    has no settings on its command line: `prepare` makes them."""
     if not accepted():
         raise EnvironmentMissing(LICENCE)
     if chosen.container.memory_bytes < LEAST_MEMORY:

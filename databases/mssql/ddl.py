@@ -66,12 +66,10 @@ def payload_type(table: Table) -> str:
 
 
 def create(table: Table, options: EngineOptions) -> str:
-    """The statement that creates the table, without its parent.
-
-    A clustered key is the order of the table's rows. Under any other key, rows lie in a heap, or (option `beneath`) in
-    order of arrival, by a bigint. A table by date lies in order of its rows' creation, then of the key.
-    UsageError for two IDENTITY columns in one table, which SQL Server does not allow.
-    """
+    """The statement that creates the table, without its parent. A clustered key is the order of the table's rows. Under
+    any other key, rows lie in a heap, or (option `beneath`) in order of arrival, by a bigint. A table by date lies in
+    order of its rows' creation, then of the key. UsageError for two IDENTITY columns in one table, which SQL Server
+    does not allow."""
     default = f" {table.server_keys.declaration}" if table.server_keys else ""
     columns = [f"[key] {core.sql_type(table.column)}{default} NOT NULL"]
     if table.payload:

@@ -105,10 +105,8 @@ class SqlServer(ServerEngine):
             raise UsageError(f"the file {path} cannot be read: {reason}") from None
 
     def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:
-        """The model of the index that holds the key. `changes` are fields of the model's `Parameters`.
-
-        The table's settings, else the environment's options, give the defaults of three of them.
-        """
+        """The model of the index that holds the key. `changes` are fields of the model's `Parameters`. The table's
+        settings, else the environment's options, give the defaults of three of them."""
         from keybench.pagemodels.mssql.model import Parameters, page_model
 
         return page_model(table, parameters(Parameters, {**settings.model_parameters(table.settings), **changes}))

@@ -72,10 +72,8 @@ class PagesProbe(ServerProbe[MssqlConnection]):
     )
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """The readings, or why they cannot be read.
-
-        Each level of branch pages begins with one page; a split made each of the others.
-        """
+        """The readings, or why they cannot be read. Each level of branch pages begins with one page; a split made each
+        of the others."""
         try:
             (leaves, density, nonadjacent), *branches = levels(self._server, table)
         except ServerError as error:
@@ -108,10 +106,8 @@ class LogProbe(CounterProbe[MssqlConnection]):
 
 
 class OperationsProbe(CounterProbe[MssqlConnection]):
-    """The server's counters of the key's index: page allocations, appends among them, and waits for page latches.
-
-    They are in the server's metadata cache, and start anew with the table.
-    """
+    """The server's counters of the key's index: page allocations, appends among them, and waits for page latches. They
+    are in the server's metadata cache, and start anew with the table."""
 
     supplies: Sequence[Metric] = (Metric.SPLIT_COUNTER, Metric.LATCH_WAITS, Metric.LATCH_WAIT_MS)
 

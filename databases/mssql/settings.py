@@ -61,9 +61,7 @@ NAMES = frozenset(setting.name for setting in (*SETTABLE, *_CONNECTING))
 
 def options(parameters: Mapping[str, str]) -> EngineOptions:
     """The options in `parameters` (a URL's query or an address's), else the environment's, else the defaults.
-
-    UsageError for a value that is none of the choices.
-    """
+    UsageError for a value that is none of the choices."""
     return option_values("mssql", "SQL Server", (*SETTABLE, *_CONNECTING), parameters)
 
 

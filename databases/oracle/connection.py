@@ -78,10 +78,8 @@ def driver() -> Any:
 
 
 def connect(address: Address, service: str = "", *, administer: bool = False) -> OracleConnection:
-    """A connection, within LOGIN_SECONDS; `administer` as SYSDBA.
-
-    EnvironmentMissing where the driver is missing or a URL's server cannot be reached, else ServerError.
-    """
+    """A connection, within LOGIN_SECONDS; `administer` as SYSDBA. EnvironmentMissing where the driver is missing or a
+    URL's server cannot be reached, else ServerError."""
     module, parameters = driver(), address.parameters
     try:
         raw = _answer_in_time(
@@ -103,10 +101,8 @@ def connect(address: Address, service: str = "", *, administer: bool = False) ->
 
 
 def _answer_in_time(connect: Callable[..., Any], **parameters: Any) -> Any:
-    """The new connection; TimeoutError if it takes longer than LOGIN_SECONDS, and it is closed if it comes later.
-
-    The driver's own timeout covers only the TCP connection: it would wait for ever for a server that stays silent.
-    """
+    """The new connection; TimeoutError if it takes longer than LOGIN_SECONDS, and it is closed if it comes later. The
+    driver's own timeout covers only the TCP connection: it would wait for ever for a server that stays silent."""
     answer: Future[Any] = Future()
 
     def log_in() -> None:

@@ -54,11 +54,9 @@ def payload_type(payload: int) -> str:
 
 
 def create(table: Table, options: EngineOptions) -> tuple[str, ...]:
-    """The statements that create the table, without its parent.
-
-    A clustered key is that of an index-organised table. Any other has an index beside the heap, the usual case in
-    Oracle. By date, the heap has an index on the moment of creation, too.
-    """
+    """The statements that create the table, without its parent. A clustered key is that of an index-organised table.
+    Any other has an index beside the heap, the usual case in Oracle. By date, the heap has an index on the moment of
+    creation, too."""
     default = f" {table.server_keys.declaration}" if table.server_keys else ""
     columns = ["created NUMBER(19) NOT NULL"] if table.by_date else []
     columns += [f"key {core.sql_type(table.column)}{default} NOT NULL"]

@@ -53,10 +53,8 @@ def name(table: Table) -> str:
 
 
 def create(table: Table) -> tuple[str, ...]:
-    """The statements that create the table, without its parent. The key's index is the primary key's.
-
-    A table by date has an index on the time of creation, because PostgreSQL keeps no table in an index's order.
-    """
+    """The statements that create the table, without its parent. The key's index is the primary key's. A table by date
+    has an index on the time of creation, because PostgreSQL keeps no table in an index's order."""
     payload = ", payload text NOT NULL" if table.payload else ""
     status = ", status integer NOT NULL DEFAULT 0" if table.status else ""
     default = f" {table.server_keys.declaration}" if table.server_keys else ""

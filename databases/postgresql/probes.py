@@ -26,12 +26,10 @@ _SINCE = {
 
 
 class CountersProbe(ServerProbe[AdminConnection]):
-    """Differences of counters over a trial. Other work on the server counts too.
-
-    Pages read are those that the server read into its buffers for this database; written are those that it wrote from
-    its buffers for all databases. It cannot tell whether a page came from the disk or from the operating system's
-    cache. Before version 16 it counts pages that it adds to a file as read: the growth of the files is taken off.
-    """
+    """Differences of counters over a trial. Other work on the server counts too. Pages read are those that the server
+    read into its buffers for this database; written are those that it wrote from its buffers for all databases. It
+    cannot tell whether a page came from the disk or from the operating system's cache. Before version 16 it counts
+    pages that it adds to a file as read: the growth of the files is taken off."""
 
     supplies: Sequence[Metric] = (
         Metric.PAGES_READ,
@@ -112,10 +110,8 @@ def connected(server: AdminConnection) -> frozenset[int]:
 
 def wait_for_quiet(server: AdminConnection, standing: frozenset[int]) -> None:
     """Waits, at most `_MOST_QUIET_SECONDS`, until the writers' connections end: only then are their counters included.
-
     It does not wait for connections that were open before the trial (`standing`), which do none of its work. On a
-    user's own server one connection stays open for the whole run.
-    """
+    user's own server one connection stays open for the whole run."""
     deadline = time.monotonic() + _MOST_QUIET_SECONDS
     while connected(server) - standing and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -57,10 +57,8 @@ def _keys_by_page(
     slices: Iterable[NDArray[np.uint8]], key: slice, entry: int, keys: dict[int, NDArray[np.uint8]]
 ) -> Iterator[NDArray[np.uint8]]:
     """The slices unchanged; on the way, the keys of all leaves go to `keys`, by page number: (entries, key's bytes).
-
     `key`: where the key is in an entry. UsageError unless all entries have `entry` bytes, one row each, and none of
-    them is marked as dead: those go at the next split, which no page model knows.
-    """
+    them is marked as dead: those go at the next split, which no page model knows."""
     first = 0
     for pages in slices:
         tail = nbtree.fields(pages, nbtree.SPECIAL, pages.shape[1] - nbtree.SPECIAL.itemsize)

@@ -51,10 +51,8 @@ def moment_text(moments: NDArray[np.int64]) -> Bytes:
 
 
 def pack(keys: Bytes, payload: Bytes | Varying, rows_per_tx: int) -> list[CopyBatch]:
-    """Batches of `rows_per_tx` rows (the last may be shorter), all in one buffer.
-
-    `keys` is (n, width), `payload` (n, characters). If one of them has no characters, rows do not have that field.
-    """
+    """Batches of `rows_per_tx` rows (the last may be shorter), all in one buffer. `keys` is (n, width), `payload` (n,
+    characters). If one of them has no characters, rows do not have that field."""
     n = len(keys)
     tab = repeated(b"\t" if keys.shape[1] and payload.shape[1] else b"", n)
     text = lines(keys, tab, payload, repeated(b"\n", n))

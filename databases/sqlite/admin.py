@@ -120,9 +120,7 @@ class SqliteAdmin(Admin):
 
     def rebuild(self, table: Table, fill: int) -> None:
         """VACUUM, which writes all tables of the file again, with full pages. The copy that it makes is in memory.
-
-        UsageError for another fill factor than 100: SQLite has none.
-        """
+        UsageError for another fill factor than 100: SQLite has none."""
         require_fill(fill)
         self.close()
         files = self._files(table.name)

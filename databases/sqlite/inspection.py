@@ -210,9 +210,7 @@ class SqliteInspector(Inspector):
     @_damage()
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys from leaves of the table: neighbours where they lie in order of arrival, else a few of many leaves.
-
-        Neighbours in order of the key have the same leading bits.
-        """
+        Neighbours in order of the key have the same leading bits."""
         shape = self._shape(table.name)
         kinds = [_KINDS[column.form] if column.form else object for column in index.key]
         tree = self._tree(shape.root)
@@ -291,10 +289,8 @@ class SqliteInspector(Inspector):
     def _values(
         self, leaves: Sequence[Page], shape: Shape, columns: Sequence[str], most: int
     ) -> Iterator[tuple[int, tuple[Value, ...]]]:
-        """(rowid, values of these columns) of up to `most` rows of each leaf; rows without the first are left out.
-
-        They are consecutive where the table has rowids, else evenly spread.
-        """
+        """(rowid, values of these columns) of up to `most` rows of each leaf; rows without the first are left out. They
+        are consecutive where the table has rowids, else evenly spread."""
         places = [None if column == shape.alias else shape.columns.index(column) for column in columns]
         for leaf in leaves:
             step = 1 if shape.rowids else max(1, len(leaf.cells) // most)

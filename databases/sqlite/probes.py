@@ -21,10 +21,8 @@ Open = Callable[[Table], apsw.Connection]
 
 
 class PagesProbe(Probe):
-    """Pages of the key's b-tree, and sizes.
-
-    Path order in dbstat is the order of a depth-first walk, which is key order for the leaves.
-    """
+    """Pages of the key's b-tree, and sizes. Path order in dbstat is the order of a depth-first walk, which is key order
+    for the leaves."""
 
     supplies: Sequence[Metric] = (*PAGE_STRUCTURE, *SIZES)
 
@@ -48,11 +46,8 @@ class PagesProbe(Probe):
 
 class LogProbe(Probe):
     """Bytes of WAL frames (pages that the loading connections wrote to the WAL, times the size of a frame), and pages
-    that they read.
-
-    SQLite counts pages per connection (SQLITE_DBSTATUS_CACHE_WRITE, …_MISS). Each session writes its counts to a file
-    when it closes. The 32 bytes at each restart of the WAL are not included.
-    """
+    that they read. SQLite counts pages per connection (SQLITE_DBSTATUS_CACHE_WRITE, …_MISS). Each session writes its
+    counts to a file when it closes. The 32 bytes at each restart of the WAL are not included."""
 
     supplies: Sequence[Metric] = (Metric.LOG_BYTES, Metric.PAGES_READ)
 

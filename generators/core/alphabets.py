@@ -50,9 +50,7 @@ def text_of_bits(high: Words, low: Words, bits: int, count: int, alphabet: bytes
 
 def bits_of_text(layout: str, keys: Keys, bits: int, alphabet: bytes) -> Bytes:
     """The last 128 bits of the numbers that `text_of_bits` wrote, most significant byte first: uint8 (n, 16).
-
-    KeysRefused for texts with another character.
-    """
+    KeysRefused for texts with another character."""
     digits = digits_of_text(layout, keys, alphabet)
     high, low = np.zeros(len(keys), np.uint64), np.zeros(len(keys), np.uint64)
     for column in range(digits.shape[1]):
@@ -80,10 +78,8 @@ def refuse_texts(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: st
 
 
 def upper_case(keys: Keys) -> Keys:
-    """Texts without upper-case letters in upper case, all others as they are.
-
-    Crockford's base 32 is read in either case. A text with both is left alone, and so refused.
-    """
+    """Texts without upper-case letters in upper case, all others as they are. Crockford's base 32 is read in either
+    case. A text with both is left alone, and so refused."""
     data: Bytes = keys.data  # type: ignore[assignment]
     lower = np.isin(data, np.frombuffer(ascii_lowercase.encode(), np.uint8))
     upper = np.isin(data, np.frombuffer(ascii_uppercase.encode(), np.uint8))
