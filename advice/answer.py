@@ -22,8 +22,7 @@ from keybench.model.table import Table
 
 SMALL: Final = 32 << 20
 """Bytes of an index below which no choice of keys matters."""
-_CORES = 2
-"""Threads that forecast layouts side by side."""
+_CORES = 2  # threads that forecast layouts side by side
 
 
 @dataclass(frozen=True)
@@ -91,10 +90,8 @@ class Answer:
 
 
 def answer(needs: Needs, *, foreign: bool = False) -> Answer:
-    """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs.
-
-    `foreign`: also layouts whose order the column undoes. They are never chosen, and take as long as all others.
-    """
+    """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs. `foreign`: also
+    layouts whose order the column undoes. They are never chosen, and take as long as all others."""
     # forecast all candidates, and put those that have one in order
     choices = candidates(needs, lambda name: bool(calls_for(name)))
     if all(one.misses for one in choices):
@@ -123,7 +120,19 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
     makes, decision = best, None
     if existing and existing.candidate.label != best.label and not needs.public_id:
         switched = for_new_rows(needs, existing.candidate, best, choices, _languages)
-        ways = _options(needs, existing.candidate, best, switched.name if switched else "")
+        assert needs.existing
+        ways = options(
+            needs.on,
+            existing.candidate.table(needs.payload),
+            existing.candidate.name,
+            needs.existing.rows,
+            best.name,
+            coming(needs.rows, needs.existing),
+            rows_per_second=needs.rows_per_second,
+            new_column=best.column,
+            server=needs.server,
+            switched=switched.name if switched else "",
+        )
         decision = decide(needs, ways, existing, order.best)
         if switched and "switch" in decision.way.option.name:
             makes = switched
@@ -157,24 +166,6 @@ def _mapping(needs: Needs, makes: Candidate) -> Snippet | None:
         return None
     by_server = needs.made_by == "server" or (needs.made_by == "any" and makes.properties.server is not None)
     return snippet(needs.orm, needs.on, needs.version, makes.column, makes.name, by_server=by_server)
-
-
-def _options(needs: Needs, today: Candidate, best: Candidate, switched: str) -> Sequence[Option]:
-    """What can be done about the keys `today` that the table has, if `best` is recommended, and `switched` keys where
-    the column stays."""
-    assert needs.existing
-    return options(
-        needs.on,
-        today.table(needs.payload),
-        layout(needs.existing.layout).name,
-        needs.existing.rows,
-        best.name,
-        coming(needs.rows, needs.existing),
-        rows_per_second=needs.rows_per_second,
-        new_column=best.column,
-        server=needs.server,
-        switched=switched,
-    )
 
 
 def _public_id(needs: Needs) -> IndexForecast:

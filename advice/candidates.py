@@ -29,8 +29,7 @@ By the formula of OWASP's Session Management Cheat Sheet, (2^bits + 1) / (2 · g
 search with 10,000 guesses a second among 1,000 keys of one millisecond then takes more than 1,000 years.
 """
 
-_SPREAD, _RANGES = 0.1, 64
-"""Keys spread if no 64th of the index takes more than a tenth of them."""
+_SPREAD, _RANGES = 0.1, 64  # keys spread if no 64th of the index takes more than a tenth of them
 _MAKERS: Final[Mapping[str, str]] = {
     "process": "which process made it",
     "machine": "which machine made it",
@@ -186,11 +185,9 @@ class Candidate:
 
 
 def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate]:
-    """All layouts that people can get, in each column that fits, with the needs that they miss.
-
-    People get a layout by a library (`well_kept`), from this server, or because the needs name it. Keys that the table
-    has are among them, whoever makes them: counters of 32 bits, hi/lo, names.
-    """
+    """All layouts that people can get, in each column that fits, with the needs that they miss. People get a layout by
+    a library (`well_kept`), from this server, or because the needs name it. Keys that the table has are among them,
+    whoever makes them: counters of 32 bits, hi/lo, names."""
     on = needs.on
     by_server = {one.replica for one in on.server_keys}
     named = {CONTROL, RANDOM, *needs.layouts, *([needs.existing.layout] if needs.existing else [])}

@@ -9,8 +9,7 @@ from keybench import cli
 
 app = cli.application()
 Format = Literal["text", "html", "json"]
-_TABLE, _KEYS, _OUTPUT = "The table", "What keys must be", "Output"
-"""Headings of the options in `--help`."""
+_TABLE, _KEYS, _OUTPUT = "The table", "What keys must be", "Output"  # headings of the options in `--help`
 COMPILING = "keybench compiles its page models first, up to a minute. It keeps them, so the next answer is fast."
 
 
@@ -122,7 +121,6 @@ def advise(
 
 
 def _text(reply: Any, chosen: Format, *, everything: bool) -> str:
-    """The answer as text in the format that was asked for."""
     import io
     import json
 

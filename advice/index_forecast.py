@@ -36,12 +36,9 @@ Ranks = NDArray[np.int64]
 
 ALL_ROWS = 400_000
 """A load of at most this many rows is simulated whole."""
-_FIRST = 1 << 16
-"""Rows of a first look; if they ascend, and so does the load at large, no more keys are made."""
-_SPREAD = 1 << 13
-"""Rows of a look at a load from the first to the last."""
-_LEAST, _MOST = 1_000_000, 4_000_000
-"""How many of its first rows stand for a load, at least and at most."""
+_FIRST = 1 << 16  # rows of a first look; if they ascend, and so does the load at large, no more keys are made
+_SPREAD = 1 << 13  # rows of a look at a load from the first to the last
+_LEAST, _MOST = 1_000_000, 4_000_000  # how many of its first rows stand for a load, at least and at most
 _LENGTHS, _FEWEST_LENGTHS = 8, 3
 """Times as many rows as a row reaches back stand for a load; where these are more than `_MOST`, fewer will do."""
 _BATCHES = 8
@@ -49,8 +46,7 @@ _BATCHES = 8
 _NEARLY_RANDOM = 0.01
 """Half-width, as a share, of the interval for keys in no order: a few keys of one millisecond may lie together, which
 Yao's rule does not know."""
-_NARROWEST = 0.002
-"""Half of the narrowest interval, as a share of the leaves that are not simulated."""
+_NARROWEST = 0.002  # half of the narrowest interval, as a share of the leaves that are not simulated
 _LINE, _UNSETTLED = 0.05, 0.5
 """Half of the narrowest interval of a straight line; of one through rows before which the slowest writer has come."""
 _CELLS, _SURE = 8, 6.0
@@ -226,10 +222,8 @@ class _Index:
 
     def on_a_line(self, reach: float) -> IndexForecast:
         """Forecast from the index of an eighth and of a quarter of the rows, or halves of these until few enough.
-
         Leaves that begin alike fill and split together, so that the density swings with each doubling: powers of two
-        keep the place in that swing.
-        """
+        keep the place in that swing."""
         n, kind = self.growth.rows, self._kind()
         most = _MOST if n <= 8 * _MOST else _LEAST  # further on, the interval has all of the swing anyway
         parts = 4
@@ -266,12 +260,7 @@ class _Index:
         return once(("index", *self.name, order, *checkpoints), lambda: model.insert(ranks, checkpoints))
 
     def _forecast(
-        self,
-        pages: Figure,
-        splits: Figure,
-        simulated: Sequence[PageStats],
-        cost: RowCost,
-        rows: float | None = None,
+        self, pages: Figure, splits: Figure, simulated: Sequence[PageStats], cost: RowCost, rows: float | None = None
     ) -> IndexForecast:
         """Puts the forecast together from leaf pages, splits and cost. What a row takes on a leaf, and how many
         branch pages a leaf has, are those of the `simulated` indexes. `rows`: those of the load, or as many of the

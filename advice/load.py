@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.generators.core.layout import layout
-from keybench.model.byteorder import sort_words
+from keybench.model.byteorder import ascends, sort_words
 from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.pagemodels.ranking import ranked
@@ -20,8 +20,7 @@ from keybench.runners.planning.trial_tables import keys_in_order, writers_in_ord
 from keybench.scenarios.schema import LoadScenario
 from keybench.scenarios.writers import ClockPart, WriterPart
 
-_START = datetime(2026, 1, 5, tzinfo=UTC)
-"""When a load begins: a Monday."""
+_START = datetime(2026, 1, 5, tzinfo=UTC)  # when a load begins: a Monday
 _DAY = 86_400.0
 
 
@@ -76,20 +75,11 @@ class Rows:
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
         """(n,): the ranks of the keys among themselves. UsageError where two keys are the same."""
-        return np.arange(len(self.words)) if _ascend(self.words) else ranked(self.words)
+        return np.arange(len(self.words)) if ascends(self.words).all() else ranked(self.words)
 
     def first(self, rows: int) -> Rows:
         """The first `rows` of these rows; all of them if there are not more."""
         return self if rows >= len(self.words) else Rows(self.keys[:rows], self.words[:rows], self.writers[:rows])
-
-
-def _ascend(words: NDArray[np.uint64]) -> bool:
-    """Whether each key is above the one before it."""
-    above = np.zeros(max(0, len(words) - 1), np.bool_)
-    for word in reversed(range(words.shape[1])):  # the first word that differs decides
-        before, after = words[:-1, word], words[1:, word]
-        above = np.where(before == after, above, before < after)
-    return bool(above.all())
 
 
 def first_rows(name: str, column: Column, growth: Growth, rows: int, seed: int) -> Rows:

@@ -24,10 +24,8 @@ MadeBy = Literal["any", "client", "server"]
 YEAR: Final = 365.25 * 86_400
 """Seconds."""
 MOST_ROWS: Final = 10**11
-_MOST_YEARS: Final = 1_000
-"""Keys hold times, and the times of some layouts end."""
-_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
-"""What the letter behind a number of rows multiplies it by."""
+_MOST_YEARS: Final = 1_000  # keys hold times, and the times of some layouts end
+_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}  # what the letter behind a number of rows multiplies it by
 
 
 @dataclass(frozen=True)
@@ -239,12 +237,8 @@ def needs(values: Mapping[str, object]) -> Needs:
         children=int(_number(values, "children", 0, 64)),
         type=key_type,  # type: ignore[arg-type]  # checked above
         made_by=made_by,  # type: ignore[arg-type]
-        sortable=bool(values["sortable"]),
         unguessable=bool(values["unguessable"]) and not public_id,
-        hides_time=bool(values["hides_time"]),
-        hides_machine=bool(values["hides_machine"]),
-        merge=bool(values["merge"]),
-        spread=bool(values["spread"]),
+        **{flag: bool(values[flag]) for flag in ("sortable", "hides_time", "hides_machine", "merge", "spread")},
         existing=existing,
         layouts=tuple(layout(name).name for name in names if name),
         public_id=public_id,
@@ -268,33 +262,12 @@ def _number(values: Mapping[str, object], name: str, least: float, most: float =
 
 
 USUAL: Final[Mapping[str, Any]] = {
-    "db": None,
-    "rows": None,
-    "rows_per_second": 0.0,
-    "payload": 100,
-    "writers": 1,
-    "behind": 0.0,
-    "restarts_per_day": 0.0,
-    "ram": "16GB",
-    "checkpoint": "",
-    "retention": 0.0,
-    "updates_per_row": 0.0,
-    "hot": "yes",
-    "readers": False,
-    "secondary": 0,
-    "children": 0,
-    "type": "",
-    "made_by": "any",
-    "sortable": False,
-    "unguessable": False,
-    "hides_time": False,
-    "hides_machine": False,
-    "merge": False,
-    "spread": False,
-    "existing": "",
-    "layout": "",
-    "orm": "",
-}
+    "db": None, "rows": None, "rows_per_second": 0.0, "payload": 100, "writers": 1, "behind": 0.0,
+    "restarts_per_day": 0.0, "ram": "16GB", "checkpoint": "", "retention": 0.0, "updates_per_row": 0.0, "hot": "yes",
+    "readers": False, "secondary": 0, "children": 0, "type": "", "made_by": "any", "sortable": False,
+    "unguessable": False, "hides_time": False, "hides_machine": False, "merge": False, "spread": False, "existing": "",
+    "layout": "", "orm": "",
+}  # fmt: skip
 """The fields of the form; those that are None have to be given."""
 
 _MISSING: Final = {

@@ -23,13 +23,11 @@ from keybench.pagemodels.page_stats import PageStats
 
 Figures = NDArray[np.float64]
 
-_SPLIT_IN_HALF = 16, 25_000
-"""Small indexes whose leaves split at a fixed place, and the rows of each."""
+_SPLIT_IN_HALF = 16, 25_000  # small indexes whose leaves split at a fixed place, and the rows of each
 _OTHERS = 4, 100_000
 """The same of engines that split at several places or move rows between leaves: the rule holds for their mean only."""
 _MOST_EVENTS, _NO_CHANCE = 600, 1e-18  # of a step on average: a float holds its exponential; what adds nothing to a sum
-_POINTS = 8
-"""Numbers of rows in a doubling at which the density of those is looked at."""
+_POINTS = 8  # numbers of rows in a doubling at which the density of those is looked at
 
 
 def random_growth(model: PageModel, rows: int) -> tuple[float, float, list[PageStats]]:
@@ -126,10 +124,8 @@ def expected_leaves(page_rows: Sequence[NDArray[np.int64]], room: int, keep: int
 
 def _grown(state: Figures, keep: int, time: float) -> Figures:
     """The state of `expected_leaves` when ln n has grown by `time`: e to the power of time · (M − 1), times the state.
-
     With r = room + 1, the matrix P = 1 + (M − 1) / r has no entry below 0. So the power is the mean of P to the power
-    of k, where k has Poisson's distribution with the mean r · time ("uniformization": A. Jensen, 1953).
-    """
+    of k, where k has Poisson's distribution with the mean r · time ("uniformization": A. Jensen, 1953)."""
     room, rate = len(state), len(state) + 1.0
     sizes = np.arange(1.0, room + 1)[:, None]
     moves, stays = sizes / rate, 1 - (sizes + 1) / rate

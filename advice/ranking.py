@@ -15,8 +15,7 @@ ALIKE: Final = 1.03
 """Layouts whose bytes differ by less are alike: what a table is used for matters more."""
 WORSE: Final = 1.2
 """From which ratio on a layout is one to avoid."""
-_MOST_TO_AVOID: Final = 3
-"""Layouts to avoid that an answer names, at most."""
+_MOST_TO_AVOID: Final = 3  # layouts to avoid that an answer names, at most
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,9 @@ class Ranking:
 
 
 def judge(candidates: Sequence[tuple[Candidate, IndexForecast]], needs: Needs) -> list[Choice]:
-    """Each candidate with the bytes that its rows move.
-
-    Log and reads that are unknown for some candidates and known for others count as the most of those that are known,
-    so that nothing is recommended because little is known of it.
-    """
+    """Each candidate with the bytes that its rows move. Log and reads that are unknown for some candidates and known
+    for others count as the most of those that are known, so that nothing is recommended because little is known of
+    it."""
     logs = [forecast.log_bytes for _, forecast in candidates if forecast.log_bytes]
     reads = [forecast.reads for _, forecast in candidates if forecast.reads]
     most_log, most_reads = (max(known, key=lambda one: one.value, default=None) for known in (logs, reads))

@@ -27,22 +27,17 @@ from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, LoadCost, Pre
 KNEE = 0.05
 """Page reads a row from which on a table has outgrown memory."""
 _LENGTHS = 8  # pages count as in use if one of the last rows touches them: 8 times as many as a row reaches back
-_PAGES_A_ROW = 3
-"""An index page may come with two others: of the table, and of what the engine keeps beside it."""
+_PAGES_A_ROW = 3  # an index page may come with two others: of the table, and of what the engine keeps beside it
 _ROOMY = 64 << 20
 """A cache that a part of a load has at least, if the server has that much: a larger one would make no difference."""
-_FEW = 0.02
-"""Reads a row at most where all pages that are needed again stay in the cache."""
-_DOUBT = 0.02
-"""Share of a log's bytes that an interval has at least."""
-_SEEN = 0.002
-"""Reads a row that depend on the moments at which pages are looked at."""
+_FEW = 0.02  # reads a row at most where all pages that are needed again stay in the cache
+_DOUBT = 0.02  # share of a log's bytes that an interval has at least
+_SEEN = 0.002  # reads a row that depend on the moments at which pages are looked at
 _INDEXES = 3  # small indexes of random keys, from which a large one is forecast
 _RANDOM_ROWS = 100_000  # the rows of each, if the cache need not be larger
 _MOST_RANDOM_ROWS = 400_000  # beyond these there is no figure: simulating takes too long
 _PARTS = 40  # of a load, for the curve of reads over rows
-_AT_THE_END = 0.9
-"""Reads at the end are those of the rows behind this share."""
+_AT_THE_END = 0.9  # reads at the end are those of the rows behind this share
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from keybench.advice.how_to import statements
 from keybench.advice.how_to.existing import Option
 from keybench.advice.index_forecast import IndexForecast
 from keybench.advice.ranking import Choice
-from keybench.advice.updates import what_updates_do
 from keybench.databases.contract.statements import Statement
 from keybench.model.names import CONTROL
 from keybench.model.sizes import spelled
@@ -89,7 +88,7 @@ def screen(answer: Answer) -> Screen:
         second = sentences.runner_up(answer)
     return Screen(
         do=sentences.headline(answer),
-        why=" ".join(filter(None, (sentences.reason(answer), what_updates_do(answer)))),
+        why=" ".join(filter(None, (sentences.reason(answer), sentences.what_updates_do(answer)))),
         rows=rows,
         chosen=chosen,
         code=code,

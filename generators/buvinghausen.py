@@ -31,7 +31,7 @@ import numpy as np
 
 from keybench.generators.core.bits import Words, draw_bytes, put_word, put_words, read_words, refuse_keys
 from keybench.generators.core.clock import DATETIME_LAST, UNIX_EPOCH, UNIX_MILLISECONDS, Ticks, milliseconds
-from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.description import Timestamp, timed
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import TwoFormLayout, TwoFormStream, Writer
@@ -44,9 +44,7 @@ _VARIANT: Final = 2 << 62  # the variant bits 10 at the top of r8 … r15
 
 def get_int32(entropy: Entropy, below: int) -> int:
     """.NET's `RandomNumberGenerator.GetInt32(below)`: draws four bytes, least significant first, until a number fits.
-
-    Of each draw it takes as many low bits as `below` − 1 has.
-    """
+    Of each draw it takes as many low bits as `below` − 1 has."""
     mask = (1 << (below - 1).bit_length()) - 1
     while True:
         drawn = int.from_bytes(entropy.take(1, 4).tobytes(), "little") & mask
@@ -178,18 +176,18 @@ def _pair(
             source,
             order=order,
             for_sql=for_sql,
-            description=Description(
+            description=timed(
                 diagram,
                 used,
+                time,
+                f"order breaks where the {kind.counter_bits}-bit counter wraps inside one reading",
+                *caveats,
                 within="forward",
-                across="by time",
                 counter="C",
                 uniqueness="random" if kind is V7 else "process",
-                time=time,
                 reads={"time": "T", "counter": "C"} | ({"pid": "P", "machine": "M"} if "M" in diagram else {}),
                 read_diagram=diagrams[0],
                 read_version={V7: "UUIDv7", V8Time: "UUIDv8"}.get(kind, ""),
-                caveats=(f"order breaks where the {kind.counter_bits}-bit counter wraps inside one reading", *caveats),
             ),
         )
 

@@ -5,16 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.core.bits import (
-    draw_bytes,
-    get_u48,
-    put_u48,
-    put_u48_net,
-    put_word,
-    read_words,
-    refuse_keys,
-    swap_first_fields,
-)
+from keybench.generators.core import bits
 from keybench.generators.core.clock import (
     DATETIME_LAST,
     EPOCH_1900,
@@ -27,13 +18,14 @@ from keybench.generators.core.clock import (
     since_midnight,
     sql_datetime,
 )
-from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.description import Description, Timestamp, timed
 from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.model.keys import Bytes, Keys
 
 _MS_PER_UNIT: Final = 3.333333
 _UNITS_PER_DAY: Final = 25_920_003  # units that begin within a day
+_LAST_DAY: Final = EPOCH_1900 + (TICKS_PER_DAY << 16) - 1  # the last tick of the last of 2^16 days
 
 
 class NHibernateComb(GuidLayout):
@@ -60,13 +52,13 @@ class NHibernateComb(GuidLayout):
         days = (np.abs(since_1900).view(np.uint64) // np.uint64(TICKS_PER_DAY)).view(np.int64)
         np.negative(days, out=days, where=since_1900 < 0)
         days &= 0xFFFF
-        put_u48(data, 10, days << 32 | units)
+        bits.put_u48(data, 10, days << 32 | units)
 
     def decode(self, keys: Keys) -> Decoded:
         """The first tick of the key's unit, or the tick before it; UsageError where the time is longer than a day."""
-        dates = get_u48(keys, 10)
+        dates = bits.get_u48(keys, 10)
         units = (dates & np.uint64(0xFFFF_FFFF)).view(np.int64)
-        refuse_keys(self.name, keys, units >= _UNITS_PER_DAY, "its time component exceeds 24 hours")
+        bits.refuse_keys(self.name, keys, units >= _UNITS_PER_DAY, "its time component exceeds 24 hours")
         since_midnight = (units * _MS_PER_UNIT * TICKS_PER_MS).astype(np.int64)
         return Decoded((dates >> np.uint64(32)).view(np.int64) * TICKS_PER_DAY + EPOCH_1900 + since_midnight)
 
@@ -101,7 +93,7 @@ class Marten(GuidLayout):
         """Puts the next GUIDs into `data`; UsageError for a reading before the year 1."""
         writer.base_guids(data)
         ticks = require_instants(self.name, writer.clock.read(len(data)), 0, np.iinfo(np.int64).max)
-        put_u48(data, 0, (ticks - UNIX_EPOCH) // TICKS_PER_MS)
+        bits.put_u48(data, 0, (ticks - UNIX_EPOCH) // TICKS_PER_MS)
 
 
 class Marten2016(GuidLayout):
@@ -111,15 +103,17 @@ class Marten2016(GuidLayout):
         """Puts the next GUIDs into `data`."""
         writer.base_guids(data)
         dates = sql_datetime(writer.readings(len(data)))  # the high units go up by four bits: 4 has the place
-        put_u48_net(data, (dates & _HIGH_UNITS) << np.uint64(4) | np.uint64(4 << 12) | dates & _DAYS_AND_LOW_UNITS)
+        bits.put_u48_net(data, (dates & _HIGH_UNITS) << np.uint64(4) | np.uint64(4 << 12) | dates & _DAYS_AND_LOW_UNITS)
 
     def decode(self, keys: Keys) -> Decoded:
         """The unit's first tick; UsageError for a key without the digit 4 or with a time of more than a day."""
-        dates = get_u48(keys, 0, "net")
-        refuse_keys(self.name, keys, dates >> np.uint64(12) & np.uint64(15) != 4, "there is no 4 in its fifth byte")
+        dates = bits.get_u48(keys, 0, "net")
+        bits.refuse_keys(
+            self.name, keys, dates >> np.uint64(12) & np.uint64(15) != 4, "there is no 4 in its fifth byte"
+        )
         high, low = dates >> np.uint64(16) & np.uint64(0xFFFF), dates & np.uint64(0xFFF)
         units = (high << np.uint64(12) | low).view(np.int64)
-        refuse_keys(self.name, keys, units >= _MARTEN_UNITS_PER_DAY, "its time component exceeds 24 hours")
+        bits.refuse_keys(self.name, keys, units >= _MARTEN_UNITS_PER_DAY, "its time component exceeds 24 hours")
         days = (dates >> np.uint64(32)).view(np.int64)
         return Decoded(EPOCH_1900 + days * TICKS_PER_DAY + -(-units * 100_000 // 3))  # rounded up
 
@@ -151,43 +145,39 @@ class Pomelo(GuidLayout):
 
     def fill(self, data: Bytes, writer: Writer) -> None:
         """Puts the next GUIDs into `data`."""
-        draw_bytes(data, 9, writer.entropy, _RANDOM_BYTES)  # first, because it overwrites r0 … r8 too
+        bits.draw_bytes(data, 9, writer.entropy, _RANDOM_BYTES)  # first, because it overwrites r0 … r8 too
         ticks = writer.readings(len(data)).view(np.uint64)
         first_48_bits = ticks & ~np.uint64(0xFFFF)
         bits_15_to_4 = ticks >> np.uint64(4) & np.uint64(0xFFF)
-        put_word(data, 0, first_48_bits | _VERSION | bits_15_to_4)  # r0 … r5, then r6 r7
+        bits.put_word(data, 0, first_48_bits | _VERSION | bits_15_to_4)  # r0 … r5, then r6 r7
         data[:, 8] = ticks & np.uint64(0xF) | np.uint64(0x80)
         if self.little_endian:
             # Only r0 … r5 are swapped: the map's n6 n7 are r7 r6 in both forms.
-            swap_first_fields(data)
+            bits.swap_first_fields(data)
 
     def decode(self, keys: Keys) -> Decoded:
         """The tick; UsageError for a key without the digits 4 and 8, or beyond the year 9999."""
-        high, low = read_words(keys)
+        high, low = bits.read_words(keys)
         other = (high >> np.uint64(12) & np.uint64(15) != 4) | (low >> np.uint64(60) != 8)
-        refuse_keys(self.name, keys, other, "version and variant are not 4 and 8")
+        bits.refuse_keys(self.name, keys, other, "version and variant are not 4 and 8")
         if self.little_endian:  # n0 … n5 in place of r0 … r5
-            first = read_words(keys, "net")[0]
+            first = bits.read_words(keys, "net")[0]
             high = first & ~np.uint64(0xFFFF) | high & np.uint64(0xFFFF)
         ticks = (high >> np.uint64(16)) << np.uint64(16) | (high & np.uint64(0xFFF)) << np.uint64(4)
         ticks |= low >> np.uint64(56) & np.uint64(15)
-        refuse_keys(self.name, keys, ticks > DATETIME_LAST, "its time lies beyond the year 9999")
+        bits.refuse_keys(self.name, keys, ticks > DATETIME_LAST, "its time lies beyond the year 9999")
         return Decoded(ticks.view(np.int64))
 
 
 def _description(diagram: str, time: str, resolution: int, *caveats: str) -> Description:
     """What both of Pomelo's layouts declare; `time` explains the time's bits, `resolution` is in ticks."""
-    return Description(
+    return timed(
         diagram,
         {"T": time, "X": "a digit 8 where RFC 9562 has its variant"},
-        within="by time",
-        across="by time",
-        time=Timestamp("100 ns since 0001-01-01", 0, DATETIME_LAST, resolution, span=1 << 64),
-        caveats=(
-            "keys of one tick come in no order",
-            "the keys have version 4: MariaDB's uuid sorts them by their end, which is random",
-            *caveats,
-        ),
+        Timestamp("100 ns since 0001-01-01", 0, DATETIME_LAST, resolution, span=1 << 64),
+        "keys of one tick come in no order",
+        "the keys have version 4: MariaDB's uuid sorts them by their end, which is random",
+        *caveats,
     )
 
 
@@ -201,24 +191,13 @@ LAYOUTS = (
         "github.com/nhibernate/nhibernate-core GuidCombGenerator",
         order="mssql",
         aliases=("nhibernate-guid-comb",),
-        description=Description(
+        description=timed(
             "R48 V4:4 R12 X2:2 R14 D16 T32",
             {"D": "days since 1900", "T": "milliseconds since midnight ÷ 3.333333"},
-            within="by time",
-            across="by time",
-            time=Timestamp(
-                "3.333333 ms",
-                EPOCH_1900,
-                EPOCH_1900 + (TICKS_PER_DAY << 16) - 1,
-                33_334,
-                "another instant",
-                span=SQL_DATETIME_SPAN,
-            ),
-            caveats=(
-                "keys of one unit come in no order",
-                "RT.Comb and CAST AS DATETIME refuse the times of a day's last 5 ms",
-                "version and variant are the base GUID's",
-            ),
+            Timestamp("3.333333 ms", EPOCH_1900, _LAST_DAY, 33_334, "another instant", span=SQL_DATETIME_SPAN),
+            "keys of one unit come in no order",
+            "RT.Comb and CAST AS DATETIME refuse the times of a day's last 5 ms",
+            "version and variant are the base GUID's",
         ),
     ),
     Marten(
@@ -226,17 +205,13 @@ LAYOUTS = (
         "Marten / JasperFx CombGuidIdGeneration: a random GUID whose first six bytes are Unix milliseconds",
         _SOURCE,
         aliases=("jasperfx", "marten-comb"),
-        description=Description(
+        description=timed(
             "T48 V4:4 R12 X2:2 R62",
             {"T": "milliseconds since 1970"},
-            within="by time",
-            across="by time",
-            time=replace(UNIX_MILLISECONDS, outside="another instant"),
+            replace(UNIX_MILLISECONDS, outside="another instant"),
+            "keys of one millisecond come in no order",
+            "MariaDB's uuid sorts version 4 by its end, which is random here",
             reads={"time": "T"},
-            caveats=(
-                "keys of one millisecond come in no order",
-                "MariaDB's uuid sorts version 4 by its end, which is random here",
-            ),
         ),
     ),
     Marten2016(
@@ -244,7 +219,7 @@ LAYOUTS = (
         "Marten of 2016-03 … 2016-10: days and 1/300 s in .NET's first bytes, scattered in PostgreSQL",
         _SOURCE + ", before issue 579",
         order="net",
-        description=Description(
+        description=timed(
             "L8 H8 D16 U8 C4:4 M4 V4:4 R12 X2:2 R62",
             {
                 "D": "days since 1900, its bytes swapped",
@@ -254,14 +229,10 @@ LAYOUTS = (
                 "U": "bits 7 … 0",
                 "C": "a digit 4",
             },
-            within="by time",
-            across="by time",
-            time=Timestamp("1/300 s", EPOCH_1900, _LAST_2016, 33_334, span=SQL_DATETIME_SPAN >> 4),
-            caveats=(
-                "keys of one unit come in no order",
-                "in the order of the text, as in PostgreSQL's uuid, the keys are scattered",
-                "the last ticks before midnight get the next day's number with this day's time",
-            ),
+            Timestamp("1/300 s", EPOCH_1900, _LAST_2016, 33_334, span=SQL_DATETIME_SPAN >> 4),
+            "keys of one unit come in no order",
+            "in the order of the text, as in PostgreSQL's uuid, the keys are scattered",
+            "the last ticks before midnight get the next day's number with this day's time",
         ),
     ),
     Pomelo(

@@ -7,18 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.generators.core.bits import (
-    put_word,
-    read_sql_sequence,
-    read_words,
-    sql_sequence,
-    stamp_version,
-    swap_net,
-    words,
-)
+from keybench.generators.core import bits
 from keybench.generators.core.clock import DATETIME_LAST, UNIX_48_BIT_LAST, UNIX_MILLISECONDS, Ticks
 from keybench.generators.core.counters import changes, positions_in_run, require_room, strictly_increasing
-from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.description import Description, Timestamp, timed
 from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
@@ -48,7 +40,7 @@ class CountedGuids(GuidStream["EfCore"]):
         """Puts the next GUIDs into `data`; the first value used is one above the start."""
         n = len(data)
         self.writer.base_guids(data)
-        put_word(data, 1, sql_sequence(np.arange(self._counter + 1, self._counter + n + 1)))
+        bits.put_word(data, 1, bits.sql_sequence(np.arange(self._counter + 1, self._counter + n + 1)))
         self._counter += n
 
 
@@ -83,14 +75,14 @@ class ProcessSequence(GuidStream["Morris"]):
         super().__init__(layout, writer)
         start = np.zeros((1, 16), np.uint8)
         start[:, :8] = writer.entropy.take(1, 8)
-        swap_net(start)
-        self._process = words(start)[0, 0]
+        bits.swap_net(start)
+        self._process = bits.words(start)[0, 0]
         self._last = writer.now()
 
     def fill(self, data: Bytes) -> None:
         """Puts the next GUIDs into `data`; UsageError for a reading that .NET's DateTime cannot hold."""
-        words(data)[:, 0] = self._process
-        put_word(data, 1, sql_sequence(self._next(self.writer.readings(len(data)))))
+        bits.words(data)[:, 0] = self._process
+        bits.put_word(data, 1, bits.sql_sequence(self._next(self.writer.readings(len(data)))))
 
     def _next(self, readings: Ticks) -> Ticks:
         """The value in each key: where the sequence moves to or, as published, where it was before, plus one."""
@@ -114,7 +106,7 @@ class Morris(WriterLayout):
 
     def decode(self, keys: Keys) -> Decoded:
         """The sequence as a time (the previous key's, as published), and the process bytes n0 … n7 as a number."""
-        return Decoded(read_sql_sequence(keys), {"process": read_words(keys, "net")[0]})
+        return Decoded(bits.read_sql_sequence(keys), {"process": bits.read_words(keys, "net")[0]})
 
 
 def _description(*caveats: str) -> Description:
@@ -178,7 +170,7 @@ class SequencedUuids(GuidStream[StreamLayout]):
         done = 0
         while done < n:
             done += self._fill(data[done:], readings[done:])
-        stamp_version(data, 8)
+        bits.stamp_version(data, 8)
 
     def _fill(self, data: Bytes, readings: Ticks) -> int:
         """Makes keys, at least one, before the sequence can overflow again; returns how many."""
@@ -195,7 +187,7 @@ class SequencedUuids(GuidStream[StreamLayout]):
         require_room(self.layout.name, times, _LAST_MS, UNIX_48_BIT_LAST)
         drawn = changes(times, self._used)
         sequence = self._draw(data[:count], drawn, times)
-        put_word(data[:count], 1, sequence << 48 | times)
+        bits.put_word(data[:count], 1, sequence << 48 | times)
         self._used, self._sequence = int(times[-1]), int(sequence[-1])
         return count
 
@@ -223,7 +215,7 @@ class SequencedUuids(GuidStream[StreamLayout]):
         pairs = self.writer.entropy.take(4 * len(drawn) + len(drawing), 2).view(np.uint16).ravel()
         where = drawing * 4 + np.arange(len(drawing))
         seeds = pairs[where].view(">u2").astype(np.int64) & _SEED_LAST
-        words(data)[:, 0] = np.delete(pairs, where).view(np.uint64)
+        bits.words(data)[:, 0] = np.delete(pairs, where).view(np.uint64)
         # Sequences count up from each drawn one, or from the last one in a run that continues an earlier call.
         starts: Ints = np.concatenate([[0], seeds])[np.cumsum(drawn)]
         starts += positions_in_run(times, self._used, self._sequence + 1)
@@ -275,21 +267,18 @@ LAYOUTS = (
         streams=SequencedUuids,
         order="mssql",
         aliases=("uuidnext-sqlserver",),
-        description=Description(
+        description=timed(
             "R48 V4:8 R12 X2:2 S14 T48",
             {
                 "S": "sequence: 13 random bits in a millisecond's first key, then plus one a key",
                 "T": "Unix milliseconds",
             },
+            UNIX_MILLISECONDS,
+            "more than 8,192 to 16,384 keys a millisecond run ahead of the clock",
+            "after the clock steps back, keys stay ahead of it by the difference until it leaps forward",
             within="always",
-            across="by time",
-            time=UNIX_MILLISECONDS,
             reads={"time": "T", "sequence": "S"},
             read_version="UUIDv8",
-            caveats=(
-                "more than 8,192 to 16,384 keys a millisecond run ahead of the clock",
-                "after the clock steps back, keys stay ahead of it by the difference until it leaps forward",
-            ),
         ),
     ),
 )

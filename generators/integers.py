@@ -27,7 +27,7 @@ from typing import Final
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.core.description import COUNTED, Description
+from keybench.generators.core.description import COUNTED, Ascent, Description
 from keybench.generators.core.layout import Decoded, KeysRefused, require_form
 from keybench.generators.core.stream import ChunkLayout, Writer
 from keybench.model.byteorder import FixedBits
@@ -120,29 +120,18 @@ class BitReversed(ChunkLayout):
         return Decoded(fields={"number": bit_reversed(numbers)})
 
 
-def _planned(number: str, *caveats: str) -> Description:
-    """What the integers in planned order declare; `number` explains their bits."""
-    return Description(
-        "N64",
-        {"N": number},
-        within="always",
-        across="always",
-        uniqueness="plan",
-        counts_to=COUNTED,
-        caveats=("stands for what a server's identity or sequence does; the client sends it", *caveats),
-    )
+_PLANNED: Final = "stands for what a server's identity or sequence does; the client sends it"
+_IN_BLOCKS: Final[tuple[str, Ascent, str]] = (
+    "number from the writer's block",
+    "by block",
+    "each writer inserts at its own place of the index, a few blocks apart",
+)
 
 
-def _in_blocks(*caveats: str) -> Description:
-    """What the integers in blocks declare."""
+def _counted(number: str, across: Ascent, *caveats: str) -> Description:
+    """What integers that count up in each writer declare; `number` explains their bits."""
     return Description(
-        "N64",
-        {"N": "number from the writer's block"},
-        within="always",
-        across="by block",
-        uniqueness="plan",
-        counts_to=COUNTED,
-        caveats=("each writer inserts at its own place of the index, a few blocks apart", *caveats),
+        "N64", {"N": number}, within="always", across=across, uniqueness="plan", counts_to=COUNTED, caveats=caveats
     )
 
 
@@ -152,7 +141,7 @@ LAYOUTS = (
         "64-bit row number in planned order over all writers: the control",
         "keybench",
         kind="int",
-        description=_planned("row number"),
+        description=_counted("row number", "always", _PLANNED),
     ),
     RowNumber(
         "int-identity",
@@ -160,7 +149,7 @@ LAYOUTS = (
         "keybench",
         kind="int",
         bits=32,
-        description=_planned("row number, below 2³¹", "2,147,483,647 is the last number"),
+        description=_counted("row number, below 2³¹", "always", _PLANNED, "2,147,483,647 is the last number"),
     ),
     Blocked(
         "bigint-cached",
@@ -168,7 +157,9 @@ LAYOUTS = (
         "Oracle and PostgreSQL documentation, CREATE SEQUENCE … CACHE",
         kind="int",
         size=20,
-        description=_in_blocks("Oracle: a block for each instance; PostgreSQL: for each session, CACHE 1 by default"),
+        description=_counted(
+            *_IN_BLOCKS, "Oracle: a block for each instance; PostgreSQL: for each session, CACHE 1 by default"
+        ),
     ),
     Blocked(
         "bigint-hilo",
@@ -176,7 +167,7 @@ LAYOUTS = (
         "EF Core documentation, HiLo; NHibernate, hilo",
         kind="int",
         size=10,
-        description=_in_blocks("NHibernate's default block is far larger: 32,768"),
+        description=_counted(*_IN_BLOCKS, "NHibernate's default block is far larger: 32,768"),
     ),
     BitReversed(
         "bigint-bit-reversed",

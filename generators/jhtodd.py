@@ -24,7 +24,7 @@ from typing import Final
 
 from keybench.generators.core.bits import draw_bytes, put_u48, put_u48_net, stamp_version, swap_net, swap_third_field
 from keybench.generators.core.clock import TICKS_PER_MS, milliseconds
-from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.description import Timestamp, timed
 from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.model.keys import Bytes, Order
 
@@ -76,18 +76,15 @@ def _forms(
             order=order,
             aliases=() if versioned else aliases,
             versioned=versioned,
-            description=Description(
+            description=timed(
                 diagrams[versioned],
                 {"T": time},
-                within="by time",
-                across="by time",
-                time=Timestamp(
-                    "milliseconds since 0001-01-01, low 48 bits", 0, _WRAP - 1, TICKS_PER_MS, "another instant"
-                ),
+                Timestamp("milliseconds since 0001-01-01, low 48 bits", 0, _WRAP - 1, TICKS_PER_MS, "another instant"),
+                "keys of one millisecond come in no order",
+                version if versioned else nothing,
                 reads={"time": "abcdef" if order == "net" else "T"},
                 read_diagram=diagrams[versioned].replace("T48", _NET_TIME) if order == "net" else "",
                 read_version="UUIDv4" if versioned else "",
-                caveats=("keys of one millisecond come in no order", version if versioned else nothing),
             ),
         )
 

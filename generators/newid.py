@@ -36,7 +36,7 @@ import numpy as np
 from keybench.generators.core.bits import put_word, sql_sequence, swap_u16
 from keybench.generators.core.clock import Ticks
 from keybench.generators.core.counters import positions_in_run, running_maximum
-from keybench.generators.core.description import Ascent, Description, Timestamp
+from keybench.generators.core.description import Ascent, Timestamp, timed
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Order
 
@@ -126,11 +126,14 @@ def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within
             order=order,
             form=form,
             with_process=with_process,
-            description=Description(
+            description=timed(
                 in_process if with_process else diagram,
                 legend | ({"P": "process id, low byte, then high byte"} if with_process else {}),
+                Timestamp("100 ns since 0001-01-01", 0, _LAST, 1, span=1 << 64),
+                *caveats,
+                *([] if with_process else [alone]),
+                "more than 65,535 keys a tick run ahead of the clock",
                 within=within,
-                across="by time",
                 uniqueness="process" if with_process else "machine",
                 reads={
                     "time": "TU",
@@ -138,12 +141,6 @@ def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within
                     **({"worker": "abcd", "pid": "fe"} if with_process else {"worker": "abcdef"}),
                 },
                 read_diagram=_READ_DIAGRAMS[form],
-                time=Timestamp("100 ns since 0001-01-01", 0, _LAST, 1, span=1 << 64),
-                caveats=(
-                    *caveats,
-                    *([] if with_process else [alone]),
-                    "more than 65,535 keys a tick run ahead of the clock",
-                ),
             ),
         )
 

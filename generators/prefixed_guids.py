@@ -39,7 +39,7 @@ import numpy as np
 
 from keybench.generators.core.bits import big_endian, put_words, read_words, stamp_version, words
 from keybench.generators.core.clock import DATETIME_LAST, TICKS_PER_DAY, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
-from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.description import Description, Timestamp, timed
 from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.model.keys import Bytes, Ints, Keys
@@ -134,10 +134,8 @@ def _md5(text: str) -> int:
 
 
 class PerconaWeek(GuidLayout):
-    """Keys that share their first two bytes for a week, then have the digest of a random number and the time.
-
-    hashlib hashes one message a call, so the keys are made one by one.
-    """
+    """Keys that share their first two bytes for a week, then have the digest of a random number and the time. hashlib
+    hashes one message a call, so the keys are made one by one."""
 
     def fill(self, data: Bytes, writer: Writer) -> None:
         """Puts the next keys into `data`; UsageError beyond the year 9999."""
@@ -175,12 +173,10 @@ LAYOUTS = (
         "sequential-uuids: 16-bit number of the minute, then random (version 4)",
         _SOURCE + " uuid_time_nextval",
         size=60,
-        description=Description(
+        description=timed(
             _DIAGRAM,
             {"B": "minutes since 1970, modulo 65,536"},
-            within="by time",
-            across="by time",
-            time=Timestamp(
+            Timestamp(
                 "minutes since 1970, low 16 bits",
                 UNIX_EPOCH,
                 DATETIME_LAST,
@@ -188,7 +184,9 @@ LAYOUTS = (
                 readable=False,
                 period=(60 << 16) * TICKS_PER_SECOND,
             ),
-            caveats=(_IN_A_BLOCK, "starts again at the front every 45.5 days", _NO_COMB),
+            _IN_A_BLOCK,
+            "starts again at the front every 45.5 days",
+            _NO_COMB,
         ),
     ),
     PerconaWeek(

@@ -62,7 +62,7 @@ from keybench.errors import UsageError
 from keybench.generators.core.alphabets import HEX32, bits_of_text, text_of_bits
 from keybench.generators.core.bits import put_words, read_words, to_sql_guid
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, Ticks
-from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.description import Description, Timestamp, timed
 from keybench.generators.core.layout import Sharded
 from keybench.generators.core.stream import ChunkStream, TwoFormLayout, TwoFormStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
@@ -149,19 +149,19 @@ def _description(
     diagram: str, legend: dict[str, str], process: dict[str, str], *caveats: str, alphabet: str = ""
 ) -> Description:
     """What the layouts of 12 bytes declare; `process` names what `decode` reads of the process."""
-    return Description(
+    return timed(
         diagram,
         legend,
+        _TIME,
+        _WRAPS,
+        *caveats,
         within="forward",
-        across="by time",
         random="",
         counter="C" if "C" in legend else "",
         alphabets={"K": alphabet} if alphabet else {},
         reads={"time": "T", "counter": "C", **process},
         read_diagram="Z28 T32 M24 P16 C24 Z4" if alphabet else "",
         uniqueness="process",
-        time=_TIME,
-        caveats=(_WRAPS, *caveats),
     )
 
 
@@ -262,11 +262,15 @@ def _hotguid_description(diagram: str, placed: str, *caveats: str, documented: b
     )
     # In the double of the original the last four ticks count as the next second, which is 0.
     last = UNIX_EPOCH + (TICKS_PER_SECOND << 32) - (1 if documented else 5)
-    return Description(
+    span = TICKS_PER_SECOND << 32
+    return timed(
         diagram,
         {"T": "seconds since 1970", **process, "C": f"counter, {start}" + placed, "S": "shard" + placed},
+        Timestamp("seconds since 1970", UNIX_EPOCH, last, TICKS_PER_SECOND, "another instant", span=span),
+        "order breaks where the 24-bit counter wraps inside one second",
+        repeated,
+        *caveats,
         within="forward",
-        across="by time",
         process="MP",
         # Bytes a … e are n4 … n8, in the order of the text; s … v are the shard's, the least significant first.
         read_diagram="T32 b8 a8 d8 c8 e8 C24 s8 t8 u8 v8",
@@ -278,10 +282,6 @@ def _hotguid_description(diagram: str, placed: str, *caveats: str, documented: b
         },
         counter="C",
         uniqueness="process",
-        time=Timestamp(
-            "seconds since 1970", UNIX_EPOCH, last, TICKS_PER_SECOND, "another instant", span=TICKS_PER_SECOND << 32
-        ),
-        caveats=("order breaks where the 24-bit counter wraps inside one second", repeated, *caveats),
     )
 
 

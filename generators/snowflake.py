@@ -47,21 +47,11 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_of_bits, upper_case
+from keybench.generators.core import counters
+from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, refuse_texts, text_of_bits, upper_case
 from keybench.generators.core.bits import put_word
 from keybench.generators.core.clock import DATETIME_LAST, TICKS_PER_MS, UNIX_48_BIT_SPAN, UNIX_EPOCH
-from keybench.generators.core.counters import (
-    NEVER,
-    Starts,
-    count_runs,
-    new_maxima,
-    refuse_steps_back,
-    require_room,
-    run_values,
-    strictly_increasing,
-)
-from keybench.generators.core.description import Ascent, Description, Timestamp
-from keybench.generators.core.layout import KeysRefused
+from keybench.generators.core.description import Ascent, Timestamp, timed
 from keybench.generators.core.process import worker_id
 from keybench.generators.core.stream import ChunkStream, GuidStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
@@ -73,8 +63,8 @@ class Flakes(ChunkStream["Flake"]):
     def __init__(self, layout: Flake, writer: Writer) -> None:
         super().__init__(layout, writer)
         self._worker = worker_id(layout.name, writer.process, layout.description.worker_ids or 0)
-        self._value = NEVER
-        self._reading = NEVER
+        self._value = counters.NEVER
+        self._reading = counters.NEVER
 
     def quanta(self, n: int) -> Ints:
         """The clock's next n readings in quanta since the epoch; UsageError outside of the layout's range."""
@@ -85,15 +75,15 @@ class Flakes(ChunkStream["Flake"]):
         """The next n keys; UsageError for a step back of the clock where upstream refuses it."""
         quanta = self.quanta(n)
         if self.layout.refuses_steps_back:
-            self._reading = refuse_steps_back(self.layout.name, quanta, self._reading, "ms")
-        return self.keys(strictly_increasing(quanta << self.layout.sequence_bits, self._value))
+            self._reading = counters.refuse_steps_back(self.layout.name, quanta, self._reading, "ms")
+        return self.keys(counters.strictly_increasing(quanta << self.layout.sequence_bits, self._value))
 
     def keys(self, values: Ints) -> Bytes | Ints:
         """Keys of these values, each a quantum with the sequence in its low bits. UsageError where counting up has left
         the layout's range."""
         bits, time = self.layout.sequence_bits, self.layout.time
         quanta = (time.last + 1 - time.first) // time.resolution
-        require_room(self.layout.name, values, (quanta << bits) - 1, time.last)
+        counters.require_room(self.layout.name, values, (quanta << bits) - 1, time.last)
         if len(values):
             self._value = int(values[-1])
         return self.layout.put(values >> bits, values & (1 << bits) - 1, self._worker)
@@ -162,11 +152,11 @@ class Tsids(Flakes):
 
     def chunk(self, n: int) -> Bytes | Ints:
         """The next n keys."""
-        values, starts = count_runs(self.quanta(n), self._value, self.layout.sequence_bits, self._seeds)
+        values, starts = counters.count_runs(self.quanta(n), self._value, self.layout.sequence_bits, self._seeds)
         self._drawn = self._drawn[len(starts) :]
         return self.keys(values)
 
-    def _seeds(self, starts: Starts) -> Ints:
+    def _seeds(self, starts: counters.Starts) -> Ints:
         """The first counter of each run: those that earlier calls drew and did not use, then new ones."""
         missing = len(starts) - len(self._drawn)
         if missing > 0:
@@ -193,9 +183,7 @@ class Tsid(Flake):
             return super().bits_read(keys)
         bits = bits_of_text(self.name, upper_case(keys), 5, CROCKFORD32)
         above = bits[:, 0:8].max(axis=1) > 0  # 13 characters hold 65 bits
-        if above.any():
-            text = keys.data[int(above.argmax())].tobytes().decode()
-            raise KeysRefused(f"{text!r} is no {self.name} key: the greatest begins with F.", above)
+        refuse_texts(self.name, keys, above, "the greatest begins with F")
         return bits[:, 8:]
 
 
@@ -235,18 +223,17 @@ def _flake(
         summary,
         source,
         kind="int",
-        description=Description(
+        description=timed(
             f"Z1:0 T{time_bits} {rest}",
             {"Z": sign, "T": unit, **legend},
+            Timestamp(unit, epoch, epoch + (quantum << time_bits) - 1, quantum),
+            *caveats,
             within=within,
-            across="by time",
             random="" if kind is Tsid else "R",
             counter="S" if kind is Instagram else "",
             uniqueness="worker id",
             worker_ids=1 << worker_bits,
-            time=Timestamp(unit, epoch, epoch + (quantum << time_bits) - 1, quantum),
             reads={"time": "ZT", **({"node": "N", "counter": "C"} if kind is Tsid else _WORKER_AND_SEQUENCE)},
-            caveats=caveats,
         ),
     )
 
@@ -267,9 +254,9 @@ class FlakeIds(GuidStream[StreamLayout]):
         """Puts the next keys into `data`; UsageError for a reading before 1970, or below the one before."""
         n = len(data)
         milliseconds = self.writer.unix_milliseconds(n)
-        starts = np.flatnonzero(new_maxima(milliseconds, self._time))
-        sequence = run_values(np.zeros(len(starts), np.int64), starts, self._sequence, n)
-        self._time = refuse_steps_back(self.layout.name, milliseconds, self._time, "ms")
+        starts = np.flatnonzero(counters.new_maxima(milliseconds, self._time))
+        sequence = counters.run_values(np.zeros(len(starts), np.int64), starts, self._sequence, n)
+        self._time = counters.refuse_steps_back(self.layout.name, milliseconds, self._time, "ms")
         self._sequence = int(sequence[-1]) if n else self._sequence
         put_word(data, 0, milliseconds)
         put_word(data, 1, (sequence & 0xFFFF).view(np.uint64) | np.uint64(self._worker << 16))
@@ -359,20 +346,17 @@ LAYOUTS = (
         "Boundary's flake, 16 bytes: 64-bit milliseconds, 48-bit worker, 16-bit sequence",
         "github.com/boundary/flake flake_server.erl",
         streams=FlakeIds,
-        description=Description(
+        description=timed(
             "Z16:0 T48 W48 S16",
             {"Z": "first bits of the time", "T": "milliseconds since 1970", **_WORKERS},
+            Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS, span=UNIX_48_BIT_SPAN),
+            _REFUSES,
+            "more than 65,536 keys of one worker in a millisecond repeat",
+            "no version and no variant: not a UUID",
             within="forward",
-            across="by time",
             uniqueness="worker id",
             worker_ids=_FLAKEID_WORKERS,
-            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS, span=UNIX_48_BIT_SPAN),
             reads={"time": "T", **_WORKER_AND_SEQUENCE},
-            caveats=(
-                "makes no key while the clock is behind its last reading: an error, as upstream",
-                "more than 65,536 keys of one worker in a millisecond repeat",
-                "no version and no variant: not a UUID",
-            ),
         ),
     ),
 )

@@ -57,7 +57,7 @@ from keybench.generators.core.clock import (
     require_instants,
 )
 from keybench.generators.core.counters import NEVER, run_values
-from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.description import Description, Timestamp, timed
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.layout import KeysRefused
 from keybench.generators.core.stream import ChunkLayout, ChunkStream, StreamLayout, Writer, WriterLayout
@@ -129,7 +129,6 @@ class Ksuid(ChunkLayout):
 
 _TIME: Final = Timestamp("seconds since 2014-05-13T16:53:20Z", EPOCH, _LAST, TICKS_PER_SECOND)
 _NO_ORDER: Final = "keys of one second come in no order"
-_T: Final = "seconds since 2014-05-13T16:53:20Z"
 
 
 _PUSHID_CHARACTERS: Final = 20
@@ -276,32 +275,23 @@ LAYOUTS = (
         "KSUID as 20 bytes: 32-bit seconds, then 128 random bits",
         "github.com/segmentio/ksuid",
         kind="bytes",
-        description=Description(
-            "T32 R128",
-            {"T": _T},
-            within="by time",
-            across="by time",
-            time=_TIME,
-            reads={"time": "T"},
-            caveats=(_NO_ORDER,),
-        ),
+        description=timed("T32 R128", {"T": _TIME.unit}, _TIME, _NO_ORDER, reads={"time": "T"}),
     ),
     Ksuid(
         "ksuid-text",
         "KSUID as 27 characters of base 62",
         "github.com/segmentio/ksuid",
         kind="text",
-        description=Description(
+        description=timed(
             "K27",
             {"K": "32-bit seconds and 128 random bits as one number in base 62"},
-            within="by time",
-            across="by time",
+            replace(_TIME, span=(62**_CHARACTERS * TICKS_PER_SECOND) >> 128),
+            _NO_ORDER,
+            "27 bytes a key instead of 20; a column needs a binary collation",
             random="",
-            time=replace(_TIME, span=(62**_CHARACTERS * TICKS_PER_SECOND) >> 128),
             reads={"time": "T"},
             read_diagram="T32 R128",
             alphabets={"K": BASE62.decode()},
-            caveats=(_NO_ORDER, "27 bytes a key instead of 20; a column needs a binary collation"),
         ),
     ),
     PushId(
@@ -309,23 +299,20 @@ LAYOUTS = (
         "Firebase's push ID, 20 characters: milliseconds, then 72 random bits that count up within a millisecond",
         "Firebase blog, the 2^120 ways to ensure unique identifiers; its gist",
         kind="text",
-        description=Description(
+        description=timed(
             "T8 N12",
             {
                 "T": "milliseconds since 1970, 6 bits a character",
                 "N": "random in each millisecond's first key, then plus one a key",
             },
+            UNIX_MILLISECONDS,
+            "sorts in a binary collation only: others ignore case and sort - and _ elsewhere",
+            "the next key of the same millisecond can be guessed",
             within="forward",
-            across="by time",
             random="",
-            alphabets={"T": PUSH64.decode(), "N": PUSH64.decode()},
-            time=UNIX_MILLISECONDS,
+            alphabets=dict.fromkeys("TN", PUSH64.decode()),
             reads={"time": "T"},
             read_diagram="Z8 T48 N72",
-            caveats=(
-                "sorts in a binary collation only: others ignore case and sort - and _ elsewhere",
-                "the next key of the same millisecond can be guessed",
-            ),
         ),
     ),
     NanoId(

@@ -19,13 +19,12 @@ from typing import Final
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_of_bits, upper_case
+from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, refuse_texts, text_of_bits, upper_case
 from keybench.generators.core.bits import draw_bytes, put_u48, put_words, read_words
 from keybench.generators.core.clock import UNIX_48_BIT_SPAN, UNIX_MILLISECONDS
 from keybench.generators.core.counters import NEVER, Starts, new_maxima
-from keybench.generators.core.description import Ascent, Description
+from keybench.generators.core.description import Ascent, Description, timed
 from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.layout import KeysRefused
 from keybench.generators.core.stream import ChunkLayout, ChunkStream, Writer
 from keybench.model.keys import Bytes, Ints, Keys
 
@@ -100,10 +99,7 @@ class Ulid(ChunkLayout):
         if self.kind == "uuid":
             return super().bits_read(keys)
         bits = bits_of_text(self.name, upper_case(keys), 5, CROCKFORD32)
-        too_high = keys.data[:, 0] > ord("7")
-        if too_high.any():
-            text = keys.data[int(too_high.argmax())].tobytes().decode()
-            raise KeysRefused(f"{text!r} is no {self.name} key: the greatest begins with 7.", too_high)
+        refuse_texts(self.name, keys, keys.data[:, 0] > ord("7"), "the greatest begins with 7")
         return bits
 
 
@@ -122,16 +118,16 @@ _GUESS: Final = "the next key of the same millisecond can be guessed"
 def _description(parts: str, within: Ascent, *caveats: str) -> Description:
     """The description of the ULIDs whose keys of one millisecond come in no order, or count up."""
     counts = within == "always"
-    return Description(
+    return timed(
         parts,
         {"T": "milliseconds since 1970"}
         | ({"N": "random in each millisecond's first key, then plus one a key"} if counts else {}),
+        UNIX_MILLISECONDS,
+        _GUESS if counts else "keys of one millisecond come in no order",
+        *caveats,
         within=within,
-        across="by time",
         random="" if counts else "R",
-        time=UNIX_MILLISECONDS,
         reads={"time": "T"},
-        caveats=(_GUESS if counts else "keys of one millisecond come in no order", *caveats),
     )
 
 

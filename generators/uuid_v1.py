@@ -39,19 +39,18 @@ sorts. SQL Server on Linux since 2017 CU4 starts its time at a random value; `de
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 
 from keybench.generators.core.bits import Words, put_word, random_half, swap_net, words
 from keybench.generators.core.clock import UNIX_EPOCH
 from keybench.generators.core.counters import NEVER, require_room, strictly_increasing
-from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.description import Description, Timestamp, timed
 from keybench.generators.core.layout import Decoded
-from keybench.generators.core.stream import GuidLayout, GuidStream, Writer, WriterLayout, WriterStream
+from keybench.generators.core.stream import GuidLayout, GuidStream, Writer, WriterLayout
 from keybench.model.byteorder import stored
 from keybench.model.keys import Bytes, Keys
 
@@ -105,31 +104,17 @@ class NodeUuids(GuidStream["NodeLayout"]):
         put_word(data, 1, np.array([self._end], np.uint64))
 
 
+@dataclass(frozen=True, kw_only=True)
 class NodeLayout(WriterLayout):
-    """Time, clock sequence, node."""
+    """Time, clock sequence, node: version 1, or version 6 with the time's high part first."""
 
-    streams: type[WriterStream[Any]] = NodeUuids
+    streams = NodeUuids
     counts_boots: ClassVar[bool] = False
+    version: Literal[1, 6] = 1
 
-    @abstractmethod
     def pack(self, times: Words) -> Words:
         """r0 … r7 as numbers, from the 60-bit times."""
-
-
-class Version1(NodeLayout):
-    """The time's low part first."""
-
-    def pack(self, times: Words) -> Words:
-        """time_low, time_mid, version, time_high."""
-        return pack_v1(times)
-
-
-class Version6(NodeLayout):
-    """Version 1 with the time's high part first."""
-
-    def pack(self, times: Words) -> Words:
-        """time_high, time_mid, version, time_low."""
-        return pack_front(times, 6)
+        return pack_v1(times) if self.version == 1 else pack_front(times, self.version)
 
 
 class ServerSequence(NodeUuids):
@@ -144,7 +129,7 @@ class ServerSequence(NodeUuids):
         swap_net(data)
 
 
-class NewSequentialId(Version1):
+class NewSequentialId(NodeLayout):
     """NEWSEQUENTIALID() of one server. The clock sequence that is drawn is that of the process with boot 0."""
 
     one_counter = True
@@ -227,72 +212,70 @@ _V1_TIME: Final = {"L": "time, bits 31 to 0", "M": "time, bits 47 to 32", "H": "
 
 def _server(diagram: str, caveat: str) -> Description:
     """What the servers' versions 1 declare: `diagram` lists their bits, `caveat` is the layout's own."""
-    return Description(
+    return timed(
         diagram,
         {
             **_V1_TIME,
             "Q": "clock sequence, random after each server start and each step back of its clock",
             "N": "node: a server's network address, here random for each stream, multicast bit set",
         },
+        _TIME,
+        caveat,
+        "order is strict within one server, under one mutex",
         within="forward",
-        across="by time",
         uniqueness="process",
-        time=_TIME,
         steady="QN",
         reads=_READS,
         read_version="a reordered UUIDv1" if diagram.startswith("V") else "UUIDv1",
-        caveats=(caveat, "order is strict within one server, under one mutex"),
     )
 
 
 LAYOUTS = (
-    Version1(
+    NodeLayout(
         "uuid-v1",
         "100 ns since 1582 with the low bits first, clock sequence, random node",
         "RFC 9562 §5.1",
         order="mysql-swap",
-        description=Description(
+        description=timed(
             _V1,
             {**_V1_TIME, **_NODE},
+            _TIME,
+            "in plain byte order it starts again every 429 s: store it by UUID_TO_BIN(u, 1)",
+            _COUNTED,
             within="always",
-            across="by time",
             uniqueness="process",
             process="QN",
-            time=_TIME,
             reads=_READS,
             read_version="UUIDv1",
-            caveats=("in plain byte order it starts again every 429 s: store it by UUID_TO_BIN(u, 1)", _COUNTED),
         ),
     ),
-    Version6(
+    NodeLayout(
         "uuid-v6",
         "UUIDv1 with the high bits of its time first",
         "RFC 9562 §5.6",
-        description=Description(
+        version=6,
+        description=timed(
             "T48 V4:6 L12 X2:2 Q14 N48",
             {"T": "time, bits 59 to 12", "L": "time, bits 11 to 0", **_NODE},
+            _TIME,
+            _COUNTED,
             within="always",
-            across="by time",
             uniqueness="process",
-            time=_TIME,
             reads={"time": "TL", "clock_sequence": "Q", "node": "N"},
             read_version="UUIDv6",
-            caveats=(_COUNTED,),
         ),
     ),
     TimedV8(
         "uuid-v8-time",
         "The RFC's example of UUIDv8: 60 bits of 10 ns since 1970, then 62 random bits",
         "RFC 9562 §B.1",
-        description=Description(
+        description=timed(
             "T48 V4:8 L12 X2:2 R62",
             {"T": "10 ns since 1970, bits 59 to 12", "L": "bits 11 to 0"},
-            within="by time",
-            across="by time",
-            time=Timestamp("10 ns since 1970", UNIX_EPOCH, _V8_LAST, 1),
+            Timestamp("10 ns since 1970", UNIX_EPOCH, _V8_LAST, 1),
+            "keys of one reading come in no order",
             reads={"time_10ns": "TL"},
             read_version="UUIDv8",
-            caveats=("keys of one reading come in no order",),
         ),
     ),
     ServerV1(

@@ -38,17 +38,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.core.bits import (
-    RAND_B,
-    VARIANT,
-    Words,
-    put_u48,
-    put_word,
-    random_half,
-    refuse_keys,
-    stamp_version,
-    words,
-)
+from keybench.generators.core import bits
 from keybench.generators.core.clock import (
     DATETIME_LAST,
     TICKS_PER_MS,
@@ -58,7 +48,7 @@ from keybench.generators.core.clock import (
     UNIX_MILLISECONDS,
 )
 from keybench.generators.core.counters import NEVER, Starts, count_runs, new_maxima, require_room, strictly_increasing
-from keybench.generators.core.description import Ascent, Description, Timestamp
+from keybench.generators.core.description import Ascent, Description, Timestamp, timed
 from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidLayout, GuidStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
@@ -78,7 +68,7 @@ def put_v7(data: Bytes, values: Ints) -> None:
     high *= 15
     high += values
     high |= 7 << 12
-    put_word(data, 0, high)
+    bits.put_word(data, 0, high)
 
 
 def sub_milliseconds(milliseconds: Ints, nanoseconds: Ints) -> Ints:
@@ -95,8 +85,8 @@ class Version7(GuidLayout):
     def fill(self, data: Bytes, writer: Writer) -> None:
         """Puts the next UUIDs into `data`."""
         writer.base_guids(data)
-        put_u48(data, 0, writer.unix_milliseconds(len(data)))
-        stamp_version(data, 7)
+        bits.put_u48(data, 0, writer.unix_milliseconds(len(data)))
+        bits.stamp_version(data, 7)
 
 
 class CountedV7(GuidStream[StreamLayout]):
@@ -116,7 +106,7 @@ class CountedV7(GuidStream[StreamLayout]):
         values, _ = count_runs(self.writer.unix_milliseconds(len(data)), self._last, 12, seeds)
         require_room(self.layout.name, values, (1 << 60) - 1, UNIX_48_BIT_LAST)
         self._last = int(values[-1]) if len(data) else self._last
-        stamp_version(data, 7)
+        bits.stamp_version(data, 7)
         put_v7(data, values)
 
 
@@ -136,14 +126,16 @@ class GrowingV7(GuidStream[StreamLayout]):
         if first.all():
             times = milliseconds
             rand_a = high.view(np.int64) & _SEED
-            grown = low & RAND_B
+            grown = low & bits.RAND_B
         else:
             times, rand_a, grown = self._grow(milliseconds, np.flatnonzero(first), high, low)
         self._last = (int(times[-1]), int(rand_a[-1]), int(grown[-1]))
         put_v7(data, times << 12 | rand_a)
-        put_word(data, 1, grown | VARIANT)
+        bits.put_word(data, 1, grown | bits.VARIANT)
 
-    def _grow(self, milliseconds: Ints, starts: Starts, high: Words, low: Words) -> tuple[Ints, Ints, Words]:
+    def _grow(
+        self, milliseconds: Ints, starts: Starts, high: bits.Words, low: bits.Words
+    ) -> tuple[Ints, Ints, bits.Words]:
         """(milliseconds, M's first 12 bits, M's last 62 bits) of each key, where some keys add to the one before. Keys
         at `starts` are the first of their millisecond; `high` and `low` are the entropy of each key."""
         # How much M grows at each key, 1 … 2^32, summed up over all keys. A run is a start and the keys up to the next.
@@ -152,14 +144,14 @@ class GrowingV7(GuidStream[StreamLayout]):
         grown = np.cumsum(growth)
         # In each run: the drawn number (before the first start, the last key's) plus the growth since the run's start.
         lengths = np.diff(starts, prepend=0, append=len(milliseconds))
-        heads = np.concatenate([np.array([self._last[2]], np.uint64), (low[starts] & RAND_B) - grown[starts]])
+        heads = np.concatenate([np.array([self._last[2]], np.uint64), (low[starts] & bits.RAND_B) - grown[starts]])
         # A head below zero wraps around, and the sum wraps back: only differences matter.
         grown += np.repeat(heads, lengths)
         # What passes 62 bits is carried into the first 12.
         tops = np.concatenate([[self._last[1]], high[starts].view(np.int64) & _SEED])
         rand_a = np.repeat(tops, lengths) + (grown >> np.uint64(62)).view(np.int64)
         times = np.repeat(np.concatenate([[self._last[0]], milliseconds[starts]]), lengths)
-        grown &= RAND_B
+        grown &= bits.RAND_B
         return times, rand_a, grown
 
 
@@ -172,7 +164,7 @@ class Precise(GuidLayout):
         ticks, odd = writer.readings_fine(len(data))
         since = ticks - UNIX_EPOCH
         milliseconds = since // TICKS_PER_MS
-        stamp_version(data, 7)
+        bits.stamp_version(data, 7)
         put_v7(data, sub_milliseconds(milliseconds, (since - milliseconds * TICKS_PER_MS) * 100 + odd))
 
     def decode(self, keys: Keys) -> Decoded:
@@ -190,7 +182,7 @@ class PostgreSqlUuids(GuidStream[StreamLayout]):
     def fill(self, data: Bytes) -> None:
         """Puts the next UUIDs into `data`; UsageError before 1970 and beyond 64 bits of nanoseconds."""
         n = len(data)
-        words(data)[:, 1] = random_half(self.writer.entropy, n)
+        bits.words(data)[:, 1] = bits.random_half(self.writer.entropy, n)
         ticks, odd = self.writer.readings_fine(n)
         used = strictly_increasing((ticks - UNIX_EPOCH) * 100 + odd, self._last, _POSTGRESQL_STEP)
         require_room(self.layout.name, used, _POSTGRESQL_LAST_NS + _NS_PER_MS, _POSTGRESQL_LAST)
@@ -207,7 +199,7 @@ class MariaDbUuids(GuidStream["MariaDbV7"]):
     def fill(self, data: Bytes) -> None:
         """Puts the next UUIDs into `data`; UsageError before 1970 and beyond 48 bits of milliseconds."""
         n = len(data)
-        words(data)[:, 1] = random_half(self.writer.entropy, n)
+        bits.words(data)[:, 1] = bits.random_half(self.writer.entropy, n)
         values = strictly_increasing((self.writer.readings(n) - UNIX_EPOCH) // 10 * 4, self._last)
         require_room(self.layout.name, values, (_MARIADB_PER_MS << 48) - 1, UNIX_48_BIT_LAST)
         self._last = int(values[-1]) if n else self._last
@@ -225,7 +217,7 @@ class MariaDbV7(WriterLayout):
         fields = self.numbers(keys)
         milliseconds, quarters = fields["millisecond"], fields["quarters"]
         too_high = quarters >= _MARIADB_PER_MS
-        refuse_keys(self.name, keys, too_high, "its fraction is above 3,999 quarters of a microsecond")
+        bits.refuse_keys(self.name, keys, too_high, "its fraction is above 3,999 quarters of a microsecond")
         microseconds = milliseconds * 1_000 + (quarters >> 2)
         return Decoded(microseconds * 10 + UNIX_EPOCH, {"counter": quarters & 3})
 
@@ -246,16 +238,16 @@ def _description(
     reads: Mapping[str, str] = _TIME_ALONE,
 ) -> Description:
     """What all versions 7 declare; `legend` explains the letters beside the time's."""
-    return Description(
+    return timed(
         diagram,
         {"T": "milliseconds since 1970", **legend},
+        time,
+        *caveats,
+        _SORTED_BY_ITS_END,
         within=within,
-        across="by time",
-        time=time,
         random="R" if "R" in diagram else "",
         reads=reads,
         read_version="UUIDv7",
-        caveats=(*caveats, _SORTED_BY_ITS_END),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from keybench.advice.updates import MEASURED
+from keybench.advice.sentences import WITH_UPDATES
 from keybench.databases.registry import engine
 from keybench.model.table import Table
 from keybench.pagemodels.contract import KeepsState
@@ -205,7 +205,7 @@ def test_what_advise_says_of_updates_was_measured() -> None:
             order = np.arange(rows) if ascends else np.random.default_rng(1).permutation(rows)
             pages = median(run, "leaf_pages", database="postgresql", layout=layout).median()
             times.append(round(pages / model.insert(order).leaf_pages, 1))
-        assert (min(times), max(times)) == MEASURED[ascends]
+        assert (min(times), max(times)) == WITH_UPDATES[ascends]
 
 
 def test_what_a_rebuilt_index_gains_by_a_switch_depends_on_its_growth() -> None:

@@ -26,8 +26,7 @@ into one of several patterns, which then lasts: the interval has to have seen th
 LEAST_LOG_ROWS, _MOST_LOG_ROWS = 1 << 15, 1 << 18
 """Rows that are simulated for the log. More than the least are needed where the cache is small against the table: the
 cache shrinks with the table."""
-_LOG_DOUBT: Final = 0.04
-"""Share of a log's bytes that its interval has beside the spread of the draws."""
+_LOG_DOUBT: Final = 0.04  # share of a log's bytes that its interval has beside the spread of the draws
 
 
 def mixed_keys(old: str, new: str, there: int, come: int, rows_per_second: float, seed: int) -> Keys:
@@ -89,10 +88,8 @@ def log_bytes(
     start: Start,
 ) -> Figure | None:
     """Bytes of log for each new row; None if the engine's model does not know, or the cache is too small to tell.
-
     `layouts`, `rows`: of old and new rows. A build is simulated by inserting old rows in ascending order, which fills
-    pages nearly as a build does; its own log is not counted.
-    """
+    pages nearly as a build does; its own log is not counted."""
     model = on.page_model(table)
     if not isinstance(model, PredictsCost) or isinstance(model, SizedByValue):
         return None

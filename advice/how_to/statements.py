@@ -20,11 +20,9 @@ def create_table(
     on: Engine, version: str, column: Column, layout: str, table: str = "orders", *, by_clients: bool = False
 ) -> Sequence[Statement]:
     """Creates a table with that key, and what makes it, where the server can. Empty if the engine knows no statements.
-
     `version` is the server's, as people write it; empty for the newest. `by_clients`: no default makes keys, also where
     the server could. UsageError for a version or layout that is not known, and for a column that does not take the
-    layout's keys.
-    """
+    layout's keys."""
     writes = on.statements()
     return writes.creating(_keyed(table, column, layout, version, by_clients)) if writes else []
 

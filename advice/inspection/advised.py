@@ -18,8 +18,7 @@ from keybench.generators.core.layout import layout
 from keybench.model.names import CONTROL
 from keybench.model.sizes import spelled
 
-_WIDEST: Final = (1 << 63) - 1
-"""The greatest key of the widest integer type."""
+_WIDEST: Final = (1 << 63) - 1  # the greatest key of the widest integer type
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,6 @@ def column_on(on: Engine, column: ColumnHere, keys: KeyGroup) -> str:
 
 
 def _computed(asked: Mapping[str, Any]) -> str:
-    """The answer's first sentence."""
     from keybench.advice.answer import answer
     from keybench.advice.needs import needs_from_options
     from keybench.advice.sentences import headline

@@ -28,8 +28,8 @@ from keybench.generators.commands.odds import earliest, fit, fixed_share, latest
 from keybench.generators.core.clock import TICKS_PER_DAY
 from keybench.generators.core.description import COUNTED, Timestamp
 from keybench.generators.core.layout import Layout, layouts
-from keybench.model.byteorder import PERMUTATIONS
-from keybench.model.keys import Bytes, Ints, Keys, Order
+from keybench.model.byteorder import unstored
+from keybench.model.keys import Ints, Keys, Order
 
 Rows = NDArray[np.intp]
 """Indexes of values in a sample."""
@@ -123,13 +123,6 @@ def _by_width(values: Sequence[bytes] | Sequence[str]) -> dict[int, Rows]:
     return {width: np.array(of_width, np.intp) for width, of_width in rows.items()}
 
 
-def unstored(data: Bytes, order: Order) -> Bytes:
-    """GUIDs in RFC order, from the bytes that a column stores in that order: uint8 (n, 16)."""
-    rfc = np.empty_like(data)
-    rfc[:, list(PERMUTATIONS[order])] = data  # stored byte i is RFC byte PERMUTATIONS[order][i]
-    return rfc
-
-
 Floats = NDArray[np.float64]
 
 NARROWEST: Final = TICKS_PER_DAY // 24
@@ -137,12 +130,10 @@ NARROWEST: Final = TICKS_PER_DAY // 24
 _COUNTER_SPAN: Final = 1 << 64  # values of a counter that began at the clock's ticks
 _FEWEST, _WIDER = 3, 2.4
 """Keys from which on the window of their times is narrowed; how much wider it is than the times of half of them."""
-_KEYS_A_TIME: Final = 100
-"""Keys of the same time on average, from which on the window stays wide."""
+_KEYS_A_TIME: Final = 100  # keys of the same time on average, from which on the window stays wide
 _BY_CHANCE: Final = 4.0
 """How many times as many as by chance have to have a layout's fixed bits among keys that read the same without them."""
-_STEPS: Final = 4
-"""NHibernate's COMB is up to three steps above RT.Comb's, for it divides by 3.333333."""
+_STEPS: Final = 4  # NHibernate's COMB is up to three steps above RT.Comb's, for it divides by 3.333333
 _ANY: Final = Timestamp("", 0, 0, 1)
 _RANGE_OF_INTEGERS: Final = 2.0**64
 

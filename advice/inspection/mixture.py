@@ -20,8 +20,7 @@ FEWEST: Final = 3
 """Bits that must speak for a family, and keys that it must have."""
 _ROUNDS, _SETTLED = 60, 1e-5
 """Rounds of expectation maximisation at most, and the change of a share below which it ends."""
-_NARROWED: Final = 2
-"""How often the families' times are narrowed to those that their keys show."""
+_NARROWED: Final = 2  # how often the families' times are narrowed to those that their keys show
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,10 +18,8 @@ from keybench.generators.core.layout import Layout
 from keybench.model.keys import Order
 from keybench.model.names import CONTROL
 
-_FUTURE: Final = 50 * 365 * TICKS_PER_DAY
-"""How far ahead a key's time may be."""
-_CLEAR: Final = 0.05
-"""Share of rows that may lie on the wrong side of a moment that still counts as a switch."""
+_FUTURE: Final = 50 * 365 * TICKS_PER_DAY  # how far ahead a key's time may be
+_CLEAR: Final = 0.05  # share of rows that may lie on the wrong side of a moment that still counts as a switch
 _SIDE_BY_SIDE: Final = 0.45
 """Share of rows on the wrong side of the best moment, from which on two layouts are written side by side."""
 

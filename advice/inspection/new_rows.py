@@ -22,10 +22,8 @@ Where = Literal["end", "between", "places", "anywhere"]
 _IN_ORDER, _IN_PLACES = 0.9, 0.8
 """Rank correlation with the order of arrival from which keys count as ascending; share of neighbours in the index that
 came one after the other, from which they do in several places. Random keys have 0 and 0.5."""
-_NEWEST: Final = 0.02
-"""Share of the rows that stands for the next rows to come."""
-_ABOVE: Final = 0.05
-"""Share of older rows above the newest ones from which on these do not go to the end."""
+_NEWEST: Final = 0.02  # share of the rows that stands for the next rows to come
+_ABOVE: Final = 0.05  # share of older rows above the newest ones from which on these do not go to the end
 
 Places = NDArray[np.int64]
 """(n,): ranks of the keys as the index compares them; equal keys have equal ranks."""
@@ -86,7 +84,6 @@ def _places(index: IndexHere, sample: SampleHere) -> Places | None:
 
 
 def _ranks(values: Values, order: Order) -> Places:
-    """The ranks of a column's values, (n,)."""
     if isinstance(values, np.ndarray):
         return np.unique(values, return_inverse=True)[1]
     compared: list[Any] = list(values)

@@ -17,21 +17,18 @@ from numpy.typing import NDArray
 from keybench.advice.inspection.families import Floats, Member
 from keybench.errors import UsageError
 from keybench.generators.core.layout import Layout, NothingToRead
-from keybench.model.byteorder import sort_words
+from keybench.model.byteorder import ascends, sort_words
 from keybench.model.keys import Bytes, Keys
 
 ALIKE: Final = 10.0
 """Layouts whose scores differ by fewer bits are not told apart."""
 
-_WIDEST, _PIECE = 48, 16
-"""Bits of the widest part that is taken as one number, and of the pieces of a wider one."""
-_CHOICE: Final = 4.0
-"""Bits that say which way of writing was taken."""
+_WIDEST, _PIECE = 48, 16  # bits of the widest part that is taken as one number, and of the pieces of a wider one
+_CHOICE: Final = 4.0  # bits that say which way of writing was taken
 _UNSEEN, _HIDDEN, _SHOWS, _LONG_COUNTER = 0.75, 9.0, 16.0, 20
 """Bits that a layout loses for each bit of a part that it does not draw and that looks random, and the most that it
 loses: less than `ALIKE`, but for long counters and for parts that keys begin with, which a sample shows."""
-_ASCENDS: Final = 0.98
-"""Probability that a key ascends where its layout says that keys do."""
+_ASCENDS: Final = 0.98  # probability that a key ascends where its layout says that keys do
 
 
 def score(member: Member, rows: NDArray[np.intp], timed: NDArray[np.bool_], order: NDArray[np.float64] | None) -> float:
@@ -159,17 +156,7 @@ def score_of_pairs(
     if own_instants is not None:  # where the layout's own clock, which may be finer, ticked between the two
         resolution = layout.description.time.resolution if layout.description.time else 1
         must_ascend |= own_instants[1:] // resolution != own_instants[:-1] // resolution
-    ascends = _ascends(sort_words(keys, layout.order if layout.order != "none" else "rfc"))
+    above = ascends(sort_words(keys, layout.order if layout.order != "none" else "rfc"))
     # where keys come in no order, above and below are equally probable: one bit
-    bits = np.where(must_ascend, np.where(ascends, np.log2(_ASCENDS), np.log2(1 - _ASCENDS)), -1.0)
+    bits = np.where(must_ascend, np.where(above, np.log2(_ASCENDS), np.log2(1 - _ASCENDS)), -1.0)
     return float(bits[counted].sum())
-
-
-def _ascends(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """(n − 1,): whether each key is above the one before it. `words`: (n, words of a key), the highest word first."""
-    above = np.zeros(len(words[1:]), np.bool_)
-    equal = np.ones(len(words[1:]), np.bool_)  # in all words so far
-    for word in words.T:  # the first word that differs decides
-        above |= equal & (word[1:] > word[:-1])
-        equal &= word[1:] == word[:-1]
-    return above

@@ -11,8 +11,7 @@ from keybench.advice.inspection.naming import Content, KeyGroup
 from keybench.databases.contract.existing import ColumnHere
 from keybench.generators.core.clock import iso_text
 
-_FIGURES: Final = ("leaf_pages", "branch_pages", "density")
-"""Fields of `PageStats` that are shown."""
+_FIGURES: Final = ("leaf_pages", "branch_pages", "density")  # fields of `PageStats` that are shown
 
 
 def record(findings: Findings, advice: Mapping[str, Advice], *, by_document: bool) -> dict[str, Any]:
@@ -106,7 +105,6 @@ def record_of_next(asked: Asked, rows: int, outcomes: Sequence[Outcome]) -> dict
 
 
 def _column(column: ColumnHere, content: Content | None) -> dict[str, Any]:
-    """One column of a key."""
     return {
         "name": column.name,
         "type": column.sql_type,

@@ -19,8 +19,7 @@ from keybench.model.sizes import spelled
 
 MOST: Final = 5
 """Findings that are shown without --all."""
-_KINDS, _NAMES = 6, 8
-"""Kinds of keys, and names of tables, that a line has at most."""
+_KINDS, _NAMES = 6, 8  # kinds of keys, and names of tables, that a line has at most
 
 
 def promises(about: About, seconds: float, width: int) -> Iterator[str]:

@@ -14,8 +14,7 @@ from keybench.model.sizes import digits, spelled
 
 NEARLY_USED_UP: Final = 0.75
 """Share of an integer type's values from which on it is urgent."""
-_MANY: Final = 3
-"""Layouts of a group that are named; the others are counted."""
+_MANY: Final = 3  # layouts of a group that are named; the others are counted
 _ORDERS: Final = {
     "net": "in the byte order of .NET",
     "mysql-swap": "with their time swapped to the front, as UUID_TO_BIN(…, 1) does",

@@ -13,8 +13,7 @@ from keybench.advice.output import table
 from keybench.advice.screen import screen, steps
 from keybench.databases.contract.statements import Statement
 
-_LINES = 25
-"""Of the first screen."""
+_LINES = 25  # of the first screen
 
 
 def show(answer: Answer, console: Console, *, everything: bool = False) -> None:

@@ -63,11 +63,6 @@ def size_of(text: str) -> int:
     return int(digits) * unit if is_number else 0
 
 
-def in_megabytes(size: int) -> str:
-    """A size in bytes as values of `checkpoint` are spelled."""
-    return f"{size >> 20}M"
-
-
 def spelled(size: int) -> str:
     """A size in bytes as `read` spells it: 8192 is 8K, 512 is 512."""
     return f"{size >> 10}K" if size % 1024 == 0 else str(size)

@@ -42,12 +42,14 @@ class Dialect:
     """The qualified, quoted name."""
     create: str
     """The statement that creates the table, empty, if it does not exist."""
-    drop: str
-    """The statement that drops the table."""
     listed: str
     """The query of `OwnedTables.listed`."""
     mark: str
     """What the driver takes for a parameter; empty where it takes `:name`."""
+    drop: str = "DROP TABLE {}"
+    """The statement that drops the table, for `{}`."""
+    session: str = ""
+    """A statement at the start of each connection."""
     commit: str = ""
     """The statement that commits a change; empty where the connection does so by itself."""
 
@@ -71,6 +73,8 @@ class CoordinationTable:
 
     def __init__(self, server: DbApiConnection, dialect: Dialect) -> None:
         self._server, self._dialect = server, dialect
+        if dialect.session:
+            server.rows(dialect.session)
 
     def create(self, load: int, writers: int) -> None:
         """Creates the table anew, with one row for each of the load's writers. No writer has begun."""
@@ -135,7 +139,7 @@ class CoordinationTable:
 
     def drop(self) -> None:
         """Drops the table if it exists. ServerError if it is somebody else's."""
-        drop_own(self._server, self._dialect.listed, TABLE, self._dialect.drop)
+        drop_own(self._server, self._dialect.listed, TABLE, self._dialect.drop.format(self._dialect.table))
 
     def close(self) -> None:
         """Closes the connection."""

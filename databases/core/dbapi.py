@@ -7,10 +7,13 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
+
+import numpy as np
 
 from keybench.databases.contract.roles import Session
 from keybench.errors import ServerError
+from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
@@ -109,6 +112,9 @@ class DbApiConnection:
         return ServerError(f"{self.title}: {reason}{f' {self.when_full}' if is_full else ''}")
 
 
+Server = TypeVar("Server", bound=DbApiConnection)
+"""An engine's own connection."""
+
 ARRAY_ROWS = 10_000
 """The largest number of rows in one array. It is limited because a driver copies the whole array."""
 
@@ -117,26 +123,21 @@ Row = tuple[object, ...]
 
 @dataclass(frozen=True)
 class ArrayBatch:
-    """One transaction's rows, in arrays of one driver call each.
-
-    `arrays` holds the table's rows. If the key is a foreign key, it holds the parent's and `children` the child's rows.
-    """
+    """One transaction's rows, in arrays of one driver call each. `arrays` holds the table's rows. If the key is a
+    foreign key, it holds the parent's and `children` the child's rows."""
 
     arrays: tuple[list[Row], ...]
     rows: int
     children: tuple[list[Row], ...] = ()
 
 
-class ArraySession(Session):
+class ArraySession(Session, Generic[Server]):
     """One writer's connection to one table, and to its parent."""
 
-    title: str
-    """The database's name in messages."""
-
-    def __init__(self, table: Table, connection: DbApiConnection, inserts: Sequence[str]) -> None:
+    def __init__(self, table: Table, connection: Server, inserts: Sequence[str]) -> None:
         """`inserts` are the statements that insert one row, the parent table's first."""
         self._table = table
-        self._transactions = connection
+        self._connection = connection
         self._inserts = inserts
         self._analysed = False
 
@@ -146,23 +147,16 @@ class ArraySession(Session):
 
     @abstractmethod
     def insert(self, statement: str, rows: list[Row]) -> int:
-        """Executes the statement once for each row, in order, in one call. Returns the number of rows stored.
-
-        If the driver gives no count, that is the number of rows sent: an error in any row raises ServerError.
-        """
+        """Executes the statement once for each row, in order, in one call. Returns the number of rows stored. If the
+        driver gives no count, that is the number of rows sent: an error in any row raises ServerError."""
 
     @abstractmethod
     def analyse(self) -> None:
         """Gathers the optimiser's statistics of the table and makes the connection ready for reads and deletions."""
 
     def bound(self, keys: Keys) -> list[object]:
-        """The keys as the driver binds them: bytes in the column's order, text, or integers, by the column's form."""
-        column = self._table.column
-        encoded = column.encode(keys)
-        if column.form == "int":
-            return list(encoded.tolist())
-        values = cut(encoded.tobytes(), encoded.shape[1])
-        return [value.decode("ascii") for value in values] if column.form == "text" else list(values)
+        """The keys as the driver binds them."""
+        return native_keys(self._table.column, keys)
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[ArrayBatch]:
         """Batches of `rows_per_tx` rows as the driver takes them."""
@@ -202,8 +196,9 @@ class ArraySession(Session):
                 for statement, arrays in zip(self._inserts, (batch.arrays, batch.children), strict=False)
             ]
             if len(stored) > 1 and stored[1] != stored[0] * self._table.children:
-                raise ServerError(f"{self.title}: {stored[0]} rows were stored with {stored[1]} children. Report this.")
-            self._transactions.commit()
+                told = f"{stored[0]} rows were stored with {stored[1]} children. Report this."
+                raise ServerError(f"{self._connection.title}: {told}")
+            self._connection.commit()
         return stored[0]
 
     @contextmanager
@@ -212,7 +207,7 @@ class ArraySession(Session):
         try:
             yield
         except BaseException:
-            self._transactions.rollback()
+            self._connection.rollback()
             raise
 
     def prepare_keys(self, keys: Keys) -> Sequence[object]:
@@ -224,7 +219,19 @@ class ArraySession(Session):
 
     def close(self) -> None:
         """Closes the connection."""
-        self._transactions.close()
+        self._connection.close()
+
+
+def native_keys(column: Column, keys: Keys) -> list[Any]:
+    """Keys as Python objects: bytes in the column's order, text, or integers, by the column's form."""
+    encoded = np.ascontiguousarray(column.encode(keys))
+    if column.form == "int":
+        values: list[Any] = encoded.tolist()
+    elif column.form == "text":
+        values = encoded.view(f"S{encoded.shape[1]}").ravel().astype(np.str_).tolist()
+    else:  # as numpy's `void`, which keeps trailing zero bytes
+        values = encoded.view(f"V{encoded.shape[1]}").ravel().tolist()
+    return values
 
 
 def cut(data: bytes, width: int) -> list[bytes]:

@@ -10,6 +10,7 @@ from typing import Final
 from keybench.databases.contract.statements import START, STOP, KeyedTable, Statement
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.column import Column
+from keybench.model.names import CONTROL
 from keybench.model.table import ServerKeys, Table
 
 WIDEST_KEY = 36
@@ -65,6 +66,13 @@ AFTER_STANDSTILL: Final = (
 PUBLIC_ID: Final = "The key stays inside, and public_id is what people outside see."
 NEXT_RANGES: Final = "Then the next 10,000 ids, and so on to the largest."
 """Sentences in advised statements."""
+
+
+def of_server(keys: ServerKeys, name: str) -> str:
+    """A note on the keys that a server makes where a table was to have keys of the layout `name`."""
+    if keys.replica == CONTROL:
+        return "The server numbers the rows."
+    return SERVER_MAKES if keys.replica == name else f"{SERVER_MAKES} Its keys are of the layout {keys.replica}."
 
 
 def fill_public_ids(table: str, value: str) -> str:

@@ -2,13 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.dbapi import ANSWER_SECONDS, DbApiConnection
+from keybench.databases.core.dbapi import ANSWER_SECONDS, DbApiConnection, Server
 from keybench.errors import ServerError
-
-Server = TypeVar("Server", bound=DbApiConnection)
 
 NAMES: Final = "keybench_"
 """How the names of keybench's tables in a run begin."""
@@ -16,9 +14,7 @@ NAMES: Final = "keybench_"
 
 def drop_own(server: DbApiConnection, listed: str, name: str, statement: str) -> None:
     """Runs the statement that drops a table, if there is one of that name. `listed`: as `OwnedTables.listed`.
-
-    ServerError, and nothing is dropped, if it is somebody else's.
-    """
+    ServerError, and nothing is dropped, if it is somebody else's."""
     for found, _, own in server.rows(listed):
         if found == name:
             if not own:

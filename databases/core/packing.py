@@ -96,6 +96,18 @@ def beside(*columns: Bytes) -> Bytes:
     return np.concatenate(columns, axis=1)
 
 
+def lengths(column: Bytes | Varying) -> NDArray[np.int64]:
+    """Bytes of each value of a column: (n,)."""
+    if isinstance(column, Varying):
+        return np.asarray(column.kept.sum(axis=1), np.int64)
+    return np.full(len(column), column.shape[1], np.int64)
+
+
+def binary(values: NDArray[np.generic], kind: str) -> Bytes:
+    """Integers as bytes, in numpy's type of that name: uint8 (n, width)."""
+    return np.ascontiguousarray(values, kind).view(np.uint8).reshape(len(values), np.dtype(kind).itemsize)
+
+
 def decimal(values: NDArray[np.int64]) -> Bytes:
     """Integers as decimals of one width, with leading zeros, and a sign if any is negative: uint8 (n, width)."""
     # abs() returns the smallest int64 unchanged; read as unsigned it is correct

@@ -1,18 +1,16 @@
 """What the probes of all engines share, and the samples of writers' waits."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic
 
 from keybench.databases.contract.roles import Probe
+from keybench.databases.core.dbapi import Server
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.model.table import Table
-
-Server = TypeVar("Server")
-"""What a probe asks: an engine's own connection."""
 
 PAGE_STRUCTURE: Final = (
     Metric.LEAF_PAGES,
@@ -69,27 +67,44 @@ class CounterProbe(ServerProbe[Server]):
                 yield Reading(metric, float(last - first), "measured", self.note(table))
 
 
-class WaitSamples:
-    """Counts, over all samples, how many connections waited for what."""
+class WaitSamples(ABC, Generic[Server]):
+    """How many of the writers' connections waited for what, over all samples, by a connection of its own."""
 
-    def __init__(self) -> None:
-        self.count = 0
-        """Samples so far."""
+    def __init__(self, server: Server) -> None:
+        self._server = server
         self._seen: Counter[str] = Counter()
+        self._samples = 0
+        try:
+            self.begin()
+        except BaseException:
+            server.close()
+            raise
 
-    def add(self, waits: Iterable[tuple[Any, ...]]) -> None:
-        """One sample: (what connections wait for, how many of them)."""
-        self._seen.update({str(name): int(number) for name, number in waits})
-        self.count += 1
+    @abstractmethod
+    def begin(self) -> None:
+        """Notes the connections that are there before the writers'."""
 
-    def shares(self) -> list[Reading]:
+    @abstractmethod
+    def waits(self) -> Iterable[tuple[Any, ...]]:
+        """(what the writers' connections wait for at this moment, how many of them)."""
+
+    def sample(self) -> None:
+        """Takes one sample."""
+        self._seen.update({str(name): int(number) for name, number in self.waits()})
+        self._samples += 1
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._server.close()
+
+    def readings(self) -> list[Reading]:
         """Readings of each kind of wait: its share, in %, of all connections in all samples. One reading, absent with
         the reason, if no sample shows a connection."""
         total = self._seen.total()
         if not total:
             return Reading.absent([Metric.WAITING], NOBODY)
         return [
-            Reading(Metric.WAITING, 100 * number / total, "measured", f"{self.count} samples", Subject.wait(name))
+            Reading(Metric.WAITING, 100 * number / total, "measured", f"{self._samples} samples", Subject.wait(name))
             for name, number in self._seen.most_common()
         ]
 

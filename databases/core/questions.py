@@ -27,6 +27,7 @@ CHILDREN = QuestionLoad("children of a foreign key", "fk-index", ("uuid-v4", "uu
 WITH_A_PAST = QuestionLoad("an index with a past", "retention", ("uuid-v4", "uuid-v7"), 100_000)
 REBUILT = QuestionLoad("an index that is rebuilt", "rebuild-waves", ("uuid-v4", "uuid-v7"), 100_000)
 
+SEVERAL_WRITERS = (WRITERS_TOGETHER, WRITERS_APART)
 IN_ORDER = (ONE_WRITER, EVERY_LAYOUT, BESIDE_ROWS)
 """Loads whose order of arrival is known without asking the server."""
 
@@ -34,6 +35,14 @@ PAGES = (Metric.LEAF_PAGES, Metric.BRANCH_PAGES)
 DENSITY = (Metric.LEAF_DENSITY,)
 ORDER = (Metric.LEAF_FRAGMENTATION, Metric.LEAF_NONADJACENT)
 KINDS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
+IMAGES = (Metric.LOG_PAGE_IMAGES, Metric.LOG_PAGE_IMAGE_BYTES)
+
+UNVERIFIED = (
+    "{}: this adapter was written from documentation and has not been checked against a live server. What this run "
+    "shows about it stands below; docs/verify-mssql-oracle.md says where to send it."
+)
+NO_CACHE = "keybench does not read {}'s counters of physical reads and writes: nothing here could check them."
+"""Sentences on an engine that no live server has confirmed, each with a place for its title."""
 
 ADDING_UP = 3
 """Pages by which counters may differ: it is not documented whether the first page and the root page are counted."""

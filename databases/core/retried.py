@@ -59,10 +59,8 @@ class RetriedTransactions:
         return works
 
     def send(self, batch: object) -> int:
-        """Sends one transaction until the server has committed it. Returns the rows that it acknowledged.
-
-        ServerError if the server never commits it.
-        """
+        """Sends one transaction until the server has committed it. Returns the rows that it acknowledged. ServerError
+        if the server never commits it."""
         assert isinstance(batch, Work)
         for retries in range(MOST_TRIES):
             try:

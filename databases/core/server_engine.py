@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.hosting.container import KIND
@@ -20,7 +21,9 @@ from keybench.databases.registry import scripts
 from keybench.model.table import Table
 from keybench.model.url import is_url
 
-Part = Literal["address_of", "admin", "session", "owned_schema", "inspector", "container", "local"]
+Part = Literal[
+    "settings", "address_of", "connection", "admin", "session", "owned_schema", "inspector", "container", "local"
+]
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,10 @@ class ServerEngine(Engine):
 
     parts: Mapping[Part, str] = field(default_factory=dict, kw_only=True)
     """Where each part is in the engine's folder, as `module:class`."""
+
+    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
+        """The server settings of a profile and cache size."""
+        return cast("Settings", self.part("settings")(profile, cache))
 
     def address_of(self, url: str, chosen: Mapping[str, str]) -> Address:
         """The address of a URL's server; `chosen` are settings of `settable`. UsageError if it cannot be understood."""
@@ -64,8 +71,9 @@ class ServerEngine(Engine):
         return cast("Session", self.part("session")(address, table))
 
     def coordination_table(self, address: Address) -> CoordinationTable:
-        """A new connection to the coordination table of writers on many machines."""
-        return cast("CoordinationTable", resolve_name(f"{self.folder}.admin:coordination_table")(address))
+        """A new connection to the coordination table of writers on many machines. EnvironmentMissing where a URL's
+        server cannot be reached, else ServerError."""
+        return CoordinationTable(self.part("connection")(address), resolve_name(f"{self.folder}.admin:BOARD"))
 
     def inspects(self, target: str) -> bool:
         """Whether it is the URL of a server of this engine, and the engine has an inspector."""

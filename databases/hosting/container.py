@@ -13,7 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -48,16 +48,16 @@ class Recipe:
     title: str
     image: str
     """Name with a tag, which fixes the version."""
-    command: tuple[str, ...]
-    environment: Mapping[str, str]
     password_variable: str
     """The environment variable by which the image gets the password of `user`."""
     user: str
     port: int
     health: tuple[str, ...]
     """The command by which Docker checks that `user` can log in over TCP, with the password of `password_variable`."""
-    denied: tuple[str, ...]
-    """Texts by which the driver's message shows that the server refused the login."""
+    command: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    denied: tuple[str, ...] = ()
+    """Texts by which the driver's message shows that the server refused the login for good."""
 
 
 def limits(options: ContainerOptions) -> Mapping[str, int]:
@@ -211,7 +211,6 @@ class ContainerServer(Provision):
         return self._redacted(lines.decode("utf-8", "replace")).strip()
 
     def _pull(self, client: DockerClient) -> None:
-        """Pulls the image if it is not here."""
         from docker.errors import APIError, ImageNotFound
 
         try:
@@ -300,7 +299,6 @@ class ContainerServer(Provision):
         return killed
 
     def _memory(self) -> str:
-        """The container's limit of memory, for messages."""
         return f"{self._settings.container.memory_bytes / _GIB:g} GiB"
 
     def _message(self, error: Exception) -> str:

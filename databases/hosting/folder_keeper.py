@@ -202,7 +202,6 @@ def _end_children() -> set[int]:
 
 
 def _kill_children() -> None:
-    """Kills all processes whose parent is this one."""
     for entry in Path("/proc").iterdir():
         with suppress(OSError, ValueError):  # it is no process, or has ended
             # The process's name stands in parentheses, and may itself hold some.
@@ -275,66 +274,55 @@ class RunnerWatch:
         return asked
 
 
-class Keeper:
-    """One private server, from the creation of its folder to the folder's removal."""
+def keep(spec: Spec, watch: RunnerWatch, tell: Callable[..., None]) -> None:
+    """Makes the folder of one private server, keeps the server until something ends it, and cleans up."""
+    base = Path(spec.base)
+    locked_folder.sweep(base)
+    claimed = locked_folder.claim(base, spec.engine)
+    if claimed is None:
+        raise SetupError(
+            f"no private folder can be made in {base}: make it writable, or set KEYBENCH_TMP to another directory."
+        )
+    folder, lock = claimed
+    try:
+        _live(spec, watch, tell, folder)
+    except SetupError as error:
+        tell(failed=str(error), log=log_tail(folder))
+    except OSError as error:
+        tell(failed=f"{error.filename}: {error.strerror}", log=log_tail(folder))
+    finally:
+        locked_folder.release(folder, lock)
 
-    def __init__(self, spec: Spec, watch: RunnerWatch, tell: Callable[..., None]) -> None:
-        self._spec, self._watch, self._tell = spec, watch, tell
 
-    def run(self) -> None:
-        """Makes the folder, keeps the server until something ends it, and cleans up."""
-        base = Path(self._spec.base)
-        locked_folder.sweep(base)
-        claimed = locked_folder.claim(base, self._spec.engine)
-        if claimed is None:
-            raise SetupError(
-                f"no private folder can be made in {base}: make it writable, or set KEYBENCH_TMP to another directory."
-            )
-        folder, lock = claimed
-        try:
-            self._live(folder)
-        except SetupError as error:
-            self._tell(failed=str(error), log=log_tail(folder))
-        except OSError as error:
-            self._tell(failed=f"{error.filename}: {error.strerror}", log=log_tail(folder))
-        finally:
-            locked_folder.release(folder, lock)
-
-    def _live(self, folder: Path) -> None:
-        """Sets the server up, starts it, and waits for its end; then ends all processes in the folder."""
-        spawner = Spawner(self._spec, folder)
-        server = None
-        try:
-            spawner.make_folder()
-            self._tell(folder=str(folder), installation=spawner.installation)
-            if not self._set_up(spawner):
-                return
-            if self._spec.server:
-                server = spawner.spawn(self._spec.server)
-                self._tell(server=server.pid)
-            else:
-                self._tell(ready=True)
-            while not self._watch.ends_first(server):
-                if not (self._watch.asked_to_restart() and server and self._spec.server):
-                    return
-                stop(server, self._spec.restart_signal, _RESTART_SECONDS)
-                server = spawner.spawn(self._spec.server)
-                self._tell(server=server.pid)
-            if server:
-                self._tell(ended=server.returncode, log=log_tail(folder))
-        finally:
-            spawner.end(server)
-
-    def _set_up(self, spawner: Spawner) -> bool:
-        """Runs the setup commands. Returns False if they were interrupted. Raises SetupError if one fails."""
-        for command in self._spec.setup:
+def _live(spec: Spec, watch: RunnerWatch, tell: Callable[..., None], folder: Path) -> None:
+    """Sets the server up, starts it, and waits for its end; then ends all processes in the folder."""
+    spawner = Spawner(spec, folder)
+    server = None
+    try:
+        spawner.make_folder()
+        tell(folder=str(folder), installation=spawner.installation)
+        for command in spec.setup:
             process = spawner.spawn(command)
-            if not self._watch.ends_first(process):
+            if not watch.ends_first(process):
                 stop(process, signal.SIGKILL)
-                return False
+                return
             if process.returncode:
                 raise SetupError(f"{spawner.fill(command[0])} {_failure(process.returncode)}")
-        return True
+        if spec.server:
+            server = spawner.spawn(spec.server)
+            tell(server=server.pid)
+        else:
+            tell(ready=True)
+        while not watch.ends_first(server):
+            if not (watch.asked_to_restart() and server and spec.server):
+                return
+            stop(server, spec.restart_signal, _RESTART_SECONDS)
+            server = spawner.spawn(spec.server)
+            tell(server=server.pid)
+        if server:
+            tell(ended=server.returncode, log=log_tail(folder))
+    finally:
+        spawner.end(server)
 
 
 def _failure(code: int) -> str:
@@ -364,7 +352,7 @@ def main() -> None:
     # This process becomes the parent of its children's orphans, so that `Spawner.end` can end them.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
-        Keeper(spec, RunnerWatch(spec.runner, bool(more)), tell).run()
+        keep(spec, RunnerWatch(spec.runner, bool(more)), tell)
     except SetupError as error:
         tell(failed=str(error), log="")
 

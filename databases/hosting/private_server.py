@@ -85,7 +85,6 @@ class _State:
                 self.failure = "its keeper process ended: " + ("\n".join(self._other_lines[-5:]) or "no message")
 
     def _message(self, message: Mapping[str, Any]) -> None:
-        """Notes what one message of the keeper says."""
         if "folder" in message:
             self.folder = Path(message["folder"])
             self.installation = Path(message["installation"]) if message["installation"] else None
@@ -97,12 +96,10 @@ class _State:
 
 
 class PrivateFolder:
-    """A private folder and, if there is a server, a process in it. Both end with the runner.
-
-    Commands can name the folder as `{folder}`, and the directory of the server's programs as `{installation}`, which is
-    a copy in the folder if the server's user cannot read the original. None of this appears on the keeper's command
-    line. A folder without a server belongs to the current user.
-    """
+    """A private folder and, if there is a server, a process in it. Both end with the runner. Commands can name the
+    folder as `{folder}`, and the directory of the server's programs as `{installation}`, which is a copy in the folder
+    if the server's user cannot read the original. None of this appears on the keeper's command line. A folder without a
+    server belongs to the current user."""
 
     def __init__(self, engine: str, *, run_as: str | None = None, **what: Any) -> None:
         """`what` are fields of `folder_keeper.Spec`. Root starts servers as `run_as`, by default `server_user()`."""
@@ -230,7 +227,6 @@ class PrivateFolder:
         return f"{server} {problem.rstrip('.')}.{lines}\nFix that, or choose another --server."
 
     def _write(self, line: bytes) -> None:
-        """Sends a line to the keeper, if there is one."""
         stream = self._keeper.stdin if self._keeper else None
         if stream:
             with suppress(BrokenPipeError):  # the keeper has already ended; its messages are read next

@@ -67,13 +67,13 @@ class UrlForm:
     """The options that the query may have besides `password`. A URL with `unix_socket` needs no host."""
 
     def parse(self, text: str) -> ServerUrl:
-        """The URL's parts. Raises UsageError if it cannot be understood or has an unknown option.
-
-        The message shows nothing of the URL but the name of the first unknown option, and not even that after a
-        password in the query: it may be a piece of the password, after an & that was not written as %26.
-        """
-        parts = self._split(text)
-        if parts is None:
+        """The URL's parts. Raises UsageError if it cannot be understood or has an unknown option. The message shows
+        nothing of the URL but the name of the first unknown option, and not even that after a password in the query: it
+        may be a piece of the password, after an & that was not written as %26."""
+        parts = url.parse(text)
+        names_socket = parts and _SOCKET in self.options and any(name == _SOCKET for name, _ in parts.options)
+        # one host, or none where a socket is named
+        if parts is None or "," in parts.hosts or not (_PORT.sub("", parts.hosts) or names_socket):
             raise self.misunderstood()
         options: dict[str, str] = {}
         for name, value in parts.options:
@@ -99,15 +99,6 @@ class UrlForm:
             f"the {self.title} URL cannot be understood: write {self.example}, special characters in user and password "
             "as %XX."
         )
-
-    def _split(self, text: str) -> url.Url | None:
-        """The URL's parts; None if it cannot be split, names several hosts, or names none and no socket."""
-        parts = url.parse(text)
-        if parts is None or "," in parts.hosts:
-            return None
-        host = _PORT.sub("", parts.hosts)
-        names_socket = _SOCKET in self.options and any(name == _SOCKET for name, _ in parts.options)
-        return parts if host or names_socket else None
 
 
 LOCK_SECONDS = 2

@@ -7,11 +7,11 @@ import numpy as np
 
 from keybench.databases.contract.engine import DESCRIBED
 from keybench.databases.contract.roles import Address, Admin, Probe
-from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
+from keybench.databases.core.coordination import TABLE, Dialect, definitions
 from keybench.databases.core.owned_tables import drop_own
 from keybench.databases.core.probes import SizesProbe
 from keybench.databases.mssql import connection, ddl, probes
-from keybench.databases.mssql.connection import WAY, connect
+from keybench.databases.mssql.connection import WAY
 from keybench.databases.mssql.ddl import SCHEMA
 from keybench.databases.mssql.owned import LISTED, VERSION
 from keybench.databases.mssql.probes import HOLDER
@@ -102,10 +102,7 @@ class MssqlAdmin(Admin):
             self.connection.run(ddl.create(each, self.options))
 
     def drop(self, table: Table) -> None:
-        """Drops the table and its parent if they are there, and the one that keeps the log.
-
-        ServerError if one of them is somebody else's.
-        """
+        """Drops the table and its parent if they are there, and the one that keeps the log, as `drop_own` does."""
         for name in (*(each.name for each in table.family), HOLDER):
             drop_own(self.connection, LISTED, name, f"DROP TABLE [{SCHEMA}].[{name}]")
 
@@ -143,7 +140,6 @@ class MssqlAdmin(Admin):
         return self._sorted_by(table, "ORDER BY row_id" if self.options["beneath"] == "clustered" else PLACES)
 
     def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
-        """All keys in the order of an ORDER BY clause."""
         statement = f"SELECT {_form(table.column)} FROM {ddl.name(table)} {order}"  # noqa: S608  # our own names
         return _keys(table.column, "".join(str(key) for (key,) in self.connection.rows(statement)))
 
@@ -170,7 +166,7 @@ class MssqlAdmin(Admin):
 
     def close(self) -> None:
         """Closes the connections."""
-        self._log_holder.close()
+        self._log_holder.release()
         self.connection.close()
 
 
@@ -193,15 +189,10 @@ def _keys(column: Column, text: str) -> EncodedKeys:
     return column.encode(Keys(stored(Keys(rows, "uuid"), "net"), "uuid"))
 
 
-_BOARD = f"[{SCHEMA}].[{TABLE}]"
-_CREATE_BOARD = (
-    f"IF OBJECT_ID(N'{_BOARD}') IS NULL CREATE TABLE {_BOARD} {definitions(primary_key='PRIMARY KEY CLUSTERED')}"
+BOARD = Dialect(
+    f"[{SCHEMA}].[{TABLE}]",
+    create=f"IF OBJECT_ID(N'{{0}}') IS NULL CREATE TABLE {{0}} {definitions(primary_key='PRIMARY KEY CLUSTERED')}",
+    listed=LISTED,
+    mark="?",
 )
 """Its changes are logged. Their commits wait for the disk unless DELAYED_DURABILITY is forced in the database."""
-
-
-def coordination_table(address: Address) -> CoordinationTable:
-    """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
-    return CoordinationTable(
-        connect(address), Dialect(_BOARD, create=_CREATE_BOARD, drop=f"DROP TABLE {_BOARD}", listed=LISTED, mark="?")
-    )

@@ -72,7 +72,6 @@ def braced(value: str) -> str:
 
 
 def _loads(library: str) -> bool:
-    """Whether the system has the shared library."""
     try:
         ctypes.CDLL(library)
     except OSError:
@@ -191,9 +190,7 @@ def connection_string(address: Address, database: str) -> str:
 
 def connect(address: Address, database: str = "") -> MssqlConnection:
     """A connection in autocommit to that database, else to the address's own, within `LOGIN_SECONDS`.
-
-    EnvironmentMissing where the driver is missing or a URL's server cannot be reached, else ServerError.
-    """
+    EnvironmentMissing where the driver is missing or a URL's server cannot be reached, else ServerError."""
     module = load()
     text = connection_string(address, database or address.parameters.get("database", "master"))
     reason = ""
@@ -213,7 +210,6 @@ def connect(address: Address, database: str = "") -> MssqlConnection:
 
 
 def _unreachable(address: Address, reason: str) -> KeybenchError:
-    """The error for a failed connection, with the next step."""
     if _NO_LIBRARIES in reason:
         return EnvironmentMissing(
             "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "

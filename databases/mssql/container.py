@@ -70,10 +70,8 @@ def too_little(memory: int) -> str:
 
 
 def container_server(chosen: Settings) -> ContainerServer:
-    """The server, not yet started; EnvironmentMissing where the licence is not accepted or the memory too little.
-
-    It has no settings on its command line: `prepare` makes them.
-    """
+    """The server, not yet started; EnvironmentMissing where the licence is not accepted or the memory too little. It
+    has no settings on its command line: `prepare` makes them."""
     if not accepted():
         raise EnvironmentMissing(LICENCE)
     if chosen.container.memory_bytes < LEAST_MEMORY:
@@ -82,14 +80,12 @@ def container_server(chosen: Settings) -> ContainerServer:
         engine="mssql",
         title="SQL Server",
         image=IMAGE,
-        command=(),
         environment={"ACCEPT_EULA": "Y", "MSSQL_PID": "Developer"},
         password_variable="MSSQL_SA_PASSWORD",  # noqa: S106  # its name
         user="sa",
         port=1433,
         health=("bash", "-c", LOGIN),
-        denied=(),  # before its password is set, the server refuses logins that it accepts a second later
-    )
+    )  # before its password is set, the server refuses logins that it accepts a second later: none is final
     return ContainerServer(recipe, chosen, prepare, START_SECONDS)
 
 

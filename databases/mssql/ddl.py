@@ -10,21 +10,7 @@ from functools import partial
 
 from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
-from keybench.databases.core.ddl import (
-    EMPTIEST,
-    NEXT_RANGES,
-    NO_FUNCTION,
-    PUBLIC_ID,
-    SERVER_MAKES,
-    WIDEST_KEY,
-    fill_public_ids,
-    index_name,
-    quoted,
-    sent_columns,
-    server_made,
-    sql_type,
-    without_default,
-)
+from keybench.databases.core import ddl as core
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
@@ -69,7 +55,7 @@ def name(table: Table) -> str:
 
 def parameter(column: Column) -> str:
     """A key's parameter in a query, cast to the column's type: for a driver's text, the index would not be used."""
-    return f"CAST(? AS {sql_type(column).partition(' ')[0]})"
+    return f"CAST(? AS {core.sql_type(column).partition(' ')[0]})"
 
 
 def payload_type(table: Table) -> str:
@@ -80,14 +66,12 @@ def payload_type(table: Table) -> str:
 
 
 def create(table: Table, options: EngineOptions) -> str:
-    """The statement that creates the table, without its parent.
-
-    A clustered key is the order of the table's rows. Under any other key, rows lie in a heap, or (option `beneath`) in
-    order of arrival, by a bigint. A table by date lies in order of its rows' creation, then of the key.
-    UsageError for two IDENTITY columns in one table, which SQL Server does not allow.
-    """
+    """The statement that creates the table, without its parent. A clustered key is the order of the table's rows. Under
+    any other key, rows lie in a heap, or (option `beneath`) in order of arrival, by a bigint. A table by date lies in
+    order of its rows' creation, then of the key. UsageError for two IDENTITY columns in one table, which SQL Server
+    does not allow."""
     default = f" {table.server_keys.declaration}" if table.server_keys else ""
-    columns = [f"[key] {sql_type(table.column)}{default} NOT NULL"]
+    columns = [f"[key] {core.sql_type(table.column)}{default} NOT NULL"]
     if table.payload:
         columns.append(f"payload {payload_type(table)} {_BINARY_ORDER} NOT NULL")
     constraint = "PRIMARY KEY CLUSTERED" if table.key == "clustered" else "PRIMARY KEY NONCLUSTERED"
@@ -104,7 +88,7 @@ def create(table: Table, options: EngineOptions) -> str:
         columns.insert(0, "row_id bigint IDENTITY NOT NULL")
         beneath = [f"CONSTRAINT [{table.name}_row] PRIMARY KEY CLUSTERED (row_id)"]
         constraint = "UNIQUE NONCLUSTERED"
-    index = index_name(table)
+    index = core.index_name(table)
     key_index = f"INDEX [{index}] NONCLUSTERED" if table.key == "fk" else f"CONSTRAINT [{index}] {constraint}"
     fill, sequential = options["fill_factor"], options["sequential_key"].upper()
     index_options = f"FILLFACTOR = {fill}, OPTIMIZE_FOR_SEQUENTIAL_KEY = {sequential}"
@@ -115,12 +99,14 @@ def create(table: Table, options: EngineOptions) -> str:
 def rebuild(table: Table, fill: int, options: EngineOptions) -> str:
     """The statement that builds the key's index again; the table itself where the key is clustered."""
     pad = options["pad_index"].upper()
-    return f"ALTER INDEX [{index_name(table)}] ON {name(table)} REBUILD WITH (FILLFACTOR = {fill}, PAD_INDEX = {pad})"
+    return (
+        f"ALTER INDEX [{core.index_name(table)}] ON {name(table)} REBUILD WITH (FILLFACTOR = {fill}, PAD_INDEX = {pad})"
+    )
 
 
 def insert(table: Table) -> str:
     """The statement that inserts one row, with a `?` for each column that is sent."""
-    columns = [f"[{column}]" if column == "key" else column for column in sent_columns(table)]
+    columns = [f"[{column}]" if column == "key" else column for column in core.sent_columns(table)]
     return f"INSERT INTO {name(table)} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608  # our own names
 
 
@@ -134,13 +120,13 @@ def parameter_sizes(table: Table) -> tuple[tuple[str, int], ...]:
     else:
         key = ("CHAR" if column.form == "text" else "BINARY", width)
     of_columns = {"created": _BIGINT, "key": key, "payload": ("VARCHAR", table.payload)}
-    return tuple(of_columns[name] for name in sent_columns(table))
+    return tuple(of_columns[name] for name in core.sent_columns(table))
 
 
 def leaf_row(column: Column, payload: int, key: KeyRole, options: EngineOptions) -> int:
     """Bytes of a row in a leaf of the key's index, without its slot."""
     versions = options["row_versioning"] != "off"
-    width = column.width or WIDEST_KEY
+    width = column.width or core.WIDEST_KEY
     if key != "clustered":  # what leads to the row (a RID, a bigint, or the moment of creation) has 8 bytes
         return records.index_row(width, 8, versions=versions)
     return _data_row(width, payload) + (records.VERSION_TAG if versions else 0)
@@ -156,10 +142,10 @@ def _data_row(fixed: int, payload: int) -> int:
 def bytes_per_row(column: Column, payload: int, key: KeyRole, options: EngineOptions) -> tuple[float, float]:
     """Estimated bytes per row: (the key's index filled in order, everything with half-empty pages and the log)."""
     index = _share(leaf_row(column, payload, key, options))
-    beneath = _share(_data_row((column.width or WIDEST_KEY) + 8, payload)) if key != "clustered" else 0.0
-    beneath /= EMPTIEST if key == "by-date" else 1  # writers whose clocks lag split its pages
+    beneath = _share(_data_row((column.width or core.WIDEST_KEY) + 8, payload)) if key != "clustered" else 0.0
+    beneath /= core.EMPTIEST if key == "by-date" else 1  # writers whose clocks lag split its pages
     outside = payload if payload > _WIDEST_CHAR else 0
-    return index, index / EMPTIEST + beneath + outside + _LOG_ROOM * (_LOG_BYTES + payload)
+    return index, index / core.EMPTIEST + beneath + outside + _LOG_ROOM * (_LOG_BYTES + payload)
 
 
 def _share(row: int) -> float:
@@ -170,15 +156,9 @@ def _share(row: int) -> float:
 SERVER_KEYS = (
     ServerKeys("server-identity", "the table's IDENTITY", "bigint", "rfc", "IDENTITY", replica=CONTROL),
     ServerKeys("server-newid", "NEWID(): random", "uniqueidentifier", "none", "DEFAULT NEWID()", replica=RANDOM),
-    ServerKeys(
-        "server-newsequentialid",
-        "NEWSEQUENTIALID(): one counter of the whole server",
-        "uniqueidentifier",
-        "mssql",
-        "DEFAULT NEWSEQUENTIALID()",
-        replica="newsequentialid",
-    ),
-)
+    ServerKeys("server-newsequentialid", "NEWSEQUENTIALID(): one counter of the whole server", "uniqueidentifier",
+               "mssql", "DEFAULT NEWSEQUENTIALID()", replica="newsequentialid"),
+)  # fmt: skip
 """NEWSEQUENTIALID is documented to ascend, but has an implementation of its own on Linux: `QUESTIONS` asks."""
 
 _DOCS = "https://learn.microsoft.com/sql/t-sql/"
@@ -190,7 +170,7 @@ _COMB = (
     "      AS binary(6)) AS uniqueidentifier)"
 )
 """RT.Comb's NewComb."""
-_quoted = partial(quoted, marks="[]")
+_quoted = partial(core.quoted, marks="[]")
 _ALTER_INDEX = f"{_DOCS}statements/alter-index-transact-sql"
 _ALTER_TABLE = f"{_DOCS}statements/alter-table-transact-sql"
 
@@ -212,9 +192,9 @@ def _default(table: KeyedTable) -> tuple[str, str]:
     """(the key column's clause by which the server makes keys: DEFAULT … or IDENTITY, a note for the user). The clause
     is empty if the server makes no such keys."""
     version = major_version(table.version)
-    server_keys = None if table.by_clients else server_made(SERVER_KEYS, table.layout, table.column, version)
+    server_keys = None if table.by_clients else core.server_made(SERVER_KEYS, table.layout, table.column, version)
     if server_keys:
-        note = SERVER_MAKES
+        note = core.SERVER_MAKES
         if "NEWSEQUENTIALID" in server_keys.declaration:
             note += " The next key can be guessed; after a restart keys may begin below the old ones."
         elif "IDENTITY" in server_keys.declaration:
@@ -226,7 +206,7 @@ def _default(table: KeyedTable) -> tuple[str, str]:
             f"DEFAULT ({_COMB})",
             "The server makes a COMB where a row brings no key; rows of one statement share one time.",
         )
-    note = BY_CLIENTS if table.by_clients else NO_FUNCTION
+    note = BY_CLIENTS if table.by_clients else core.NO_FUNCTION
     if table.column.name == "uniqueidentifier" and layout(table.layout).order == "rfc":
         note += (
             " uniqueidentifier compares the last six bytes first, so that these keys are in no order: take binary(16), "
@@ -245,12 +225,12 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
         note += " OPTIMIZE_FOR_SEQUENTIAL_KEY keeps many writers from queueing for the last page."
     name, key, default = (_quoted(table.name + ending) for ending in ("", "_pkey", "_id"))
     named = declaration.replace("DEFAULT", f"CONSTRAINT {default} DEFAULT", 1)
-    column = " ".join(filter(None, ["id", sql_type(table.column), "NOT NULL", named]))
+    column = " ".join(filter(None, ["id", core.sql_type(table.column), "NOT NULL", named]))
     if table.public_id:
         public, outside = _quoted(f"{table.name}_public_id_default"), _quoted(f"{table.name}_public_id")
         column += f",\n  public_id uniqueidentifier NOT NULL CONSTRAINT {public} DEFAULT NEWID()"
         column += f"\n    CONSTRAINT {outside} UNIQUE NONCLUSTERED"
-        note += f" {PUBLIC_ID} Programs may send one."
+        note += f" {core.PUBLIC_ID} Programs may send one."
     sql = (
         f"CREATE TABLE {name} (\n  {column},\n  created_at datetime2(3) NOT NULL DEFAULT SYSUTCDATETIME(),\n"
         f"  CONSTRAINT {key} PRIMARY KEY CLUSTERED (id){options}\n)"
@@ -261,24 +241,15 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
 def switching(table: KeyedTable) -> Sequence[Statement]:
     """The statements that give the key a new default in place of its old one; without one, the application's step."""
     declaration, note = _default(table)
-    if step := without_default(table, declaration, note):
+    if step := core.without_default(table, declaration, note):
         return [step]
     name, default = _quoted(table.name), _quoted(f"{table.name}_id")
     brief = "Sch-M on the table, for a moment: no row is read. Set LOCK_TIMEOUT, so that it never queues long."
-    return [
-        Statement(
-            f"ALTER TABLE {name} DROP CONSTRAINT {default}",
-            "If the column has a default today. sys.default_constraints has its name.",
-            source=_ALTER_TABLE,
-            locks=brief,
-        ),
-        Statement(
-            f"ALTER TABLE {name} ADD CONSTRAINT {default} {declaration} FOR id",
-            note,
-            source=_ALTER_TABLE,
-            locks=brief,
-        ),
-    ]
+    steps = (
+        (f"DROP CONSTRAINT {default}", "If the column has a default today. sys.default_constraints has its name."),
+        (f"ADD CONSTRAINT {default} {declaration} FOR id", note),
+    )
+    return [Statement(f"ALTER TABLE {name} {change}", why, source=_ALTER_TABLE, locks=brief) for change, why in steps]
 
 
 def rebuilding(table: KeyedTable) -> Sequence[Statement]:
@@ -322,8 +293,13 @@ def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
     add = f"ADD public_id uniqueidentifier NULL\n  CONSTRAINT {default} DEFAULT NEWID()"
     enterprise = "With ONLINE, which takes the Enterprise edition or Azure SQL, reads and writes go on."
     steps = (
-        (f"ALTER TABLE {name} {add}", f"{PUBLIC_ID} Old rows have none yet.", _ALTER_TABLE, "Sch-M, for a moment."),
-        (fill_public_ids(name, "NEWID()"), NEXT_RANGES, f"{_DOCS}queries/update-transact-sql", "Its rows."),
+        (
+            f"ALTER TABLE {name} {add}",
+            f"{core.PUBLIC_ID} Old rows have none yet.",
+            _ALTER_TABLE,
+            "Sch-M, for a moment.",
+        ),
+        (core.fill_public_ids(name, "NEWID()"), core.NEXT_RANGES, f"{_DOCS}queries/update-transact-sql", "Its rows."),
         (
             f"ALTER TABLE {name} ALTER COLUMN public_id uniqueidentifier NOT NULL\n  WITH (ONLINE = ON)",
             f"Reads the whole table once. {enterprise}",

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from keybench.databases.contract.questions import JudgedTrial, Question, QuestionLoad, Verdict
-from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.core import questions as ask
 from keybench.databases.core.probes import UnreadableError
 from keybench.databases.core.questions import EVERY_LAYOUT, ONE_WRITER, REBUILT, WITH_A_PAST
@@ -24,10 +22,7 @@ from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 
-CAVEAT = (
-    "SQL Server: this adapter was written from documentation and has not been checked against a live server. What this "
-    "run shows about it stands below; docs/verify-mssql-oracle.md says where to send it."
-)
+_TITLE = "SQL Server"
 
 
 def _allocations_add_up(trial: JudgedTrial) -> Verdict | None:
@@ -79,30 +74,21 @@ _NO_KINDS = (
     "SQL Server's log tells splits that move rows from appends, but not edge splits from interior ones: they are "
     "counted together."
 )
-_NO_CACHE = "keybench does not read SQL Server's counters of physical reads and writes: nothing here could check them."
 _NO_IMAGES = "SQL Server logs no whole pages when it first changes them."
-
-
-def _alternatives() -> str:
-    """What a user without a container can do, for messages."""
-    return (
-        "give the URL of a server of yours, --server mssql://user@host, or choose a database that needs no Docker "
-        f"({choices_without_docker()}); its column binary16-mssql sorts as SQL Server does."
-    )
 
 
 class SqlServer(ServerEngine):
     """The engine; its driver is imported when a server is started or reached."""
 
-    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
-        """The settings of a profile and cache size."""
-        return settings.for_profile(profile, cache)
-
     def missing(self, server: str) -> str:
         """Why a container cannot be started here; empty where it can."""
+        instead = (
+            "give the URL of a server of yours, --server mssql://user@host, or choose a database that needs no Docker "
+            f"({choices_without_docker()}); its column binary16-mssql sorts as SQL Server does."
+        )
         if server not in self.servers:
-            return f"SQL Server has no server kind {server}: {_alternatives()}"
-        return without_containers("SQL Server", _alternatives()) or container.missing() or connection.missing()
+            return f"{_TITLE} has no server kind {server}: {instead}"
+        return without_containers(_TITLE, instead) or container.missing() or connection.missing()
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes per row: (the key's index filled in order, everything with the log and spare room)."""
@@ -119,10 +105,8 @@ class SqlServer(ServerEngine):
             raise UsageError(f"the file {path} cannot be read: {reason}") from None
 
     def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:
-        """The model of the index that holds the key. `changes` are fields of the model's `Parameters`.
-
-        The table's settings, else the environment's options, give the defaults of three of them.
-        """
+        """The model of the index that holds the key. `changes` are fields of the model's `Parameters`. The table's
+        settings, else the environment's options, give the defaults of three of them."""
         from keybench.pagemodels.mssql.model import Parameters, page_model
 
         return page_model(table, parameters(Parameters, {**settings.model_parameters(table.settings), **changes}))
@@ -130,13 +114,15 @@ class SqlServer(ServerEngine):
 
 ENGINE = SqlServer(
     name="mssql",
-    title="SQL Server",
+    title=_TITLE,
     columns=ddl.COLUMNS,
     servers=("container",),
     paths=("rows", "bulk"),
     page_bytes=ddl.PAGE_BYTES,
     parts={
+        "settings": "settings:for_profile",
         "address_of": "settings:address_of",
+        "connection": "connection:connect",
         "admin": "admin:MssqlAdmin",
         "session": "session:MssqlSession",
         "owned_schema": "owned:DatabaseOrSchema",
@@ -155,15 +141,10 @@ ENGINE = SqlServer(
     creates_public_ids=True,
     rebuilds=True,
     settable=settings.SETTABLE,
-    caveat=CAVEAT,
+    caveat=ask.UNVERIFIED.format(_TITLE),
     questions=QUESTIONS,
-    absent={
-        Metric.EDGE_SPLITS: _NO_KINDS,
-        Metric.INTERIOR_SPLITS: _NO_KINDS,
-        Metric.LEAF_FRAGMENTATION: "what SQL Server calls fragmentation counts pages that are not adjacent: see there.",
-        Metric.LOG_PAGE_IMAGES: _NO_IMAGES,
-        Metric.LOG_PAGE_IMAGE_BYTES: _NO_IMAGES,
-        Metric.PAGES_READ: _NO_CACHE,
-        Metric.PAGES_WRITTEN: _NO_CACHE,
-    },
+    absent=dict.fromkeys((Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS), _NO_KINDS)
+    | {Metric.LEAF_FRAGMENTATION: "what SQL Server calls fragmentation counts pages that are not adjacent: see there."}
+    | dict.fromkeys(ask.IMAGES, _NO_IMAGES)
+    | dict.fromkeys((Metric.PAGES_READ, Metric.PAGES_WRITTEN), ask.NO_CACHE.format(_TITLE)),
 )

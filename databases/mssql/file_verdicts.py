@@ -125,12 +125,10 @@ def _disorder(rows: Rows) -> Integers:
 
 
 def _listed(counts: Integers) -> str:
-    """The rows of the first leaves."""
     return " ".join(map(str, counts[:_SHOWN])) + " …" * (len(counts) > _SHOWN)
 
 
 def _shape(content: _Content) -> str:
-    """The index in words."""
     sizes, counts = content.rows["size"], content.counts
     size = f"{sizes.min()} to {sizes.max()}" if sizes.min() < sizes.max() else str(sizes[0])
     density = space_used(int(sizes.sum()) + SLOT * len(sizes), len(counts))

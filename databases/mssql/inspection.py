@@ -196,18 +196,15 @@ class MssqlInspector(Inspector):
 
 
 def _quoted(table: TableHere) -> str:
-    """The table's full name in SQL."""
     return f"{quoted(table.schema, '[]')}.{quoted(table.name, '[]')}"
 
 
 def _column(name: str, sql_type: str) -> ColumnHere:
-    """A column of a key."""
     form = _FORMS.get(sql_type)
     return ColumnHere(name, sql_type, form, "mssql" if form == "uuid" else "rfc", most=_MOST.get(sql_type))
 
 
 def _selected(column: ColumnHere) -> str:
-    """The expression that gives a column's values."""
     name = quoted(column.name, "[]")
     converted = {"uuid": f"CONVERT(char(36), {name})", "int": f"CONVERT(bigint, {name})", "None": "NULL"}
     return converted.get(str(column.form), name)

@@ -203,7 +203,6 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
         return removed
 
     def _reconnect(self, database: str = "") -> None:
-        """Connects to that database, else to keybench's own."""
         self._server.close()
         self._server = connect(self.address, database)
 
@@ -217,7 +216,6 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
         return bool(result) and int(result[0][0]) >= 0
 
     def _database_is_marked(self) -> bool:
-        """Whether keybench made the database."""
         return self._database_marks() in ([(MARK,)], [(UNFINISHED,)])
 
     def _database_marks(self, marks: str = _MARKS) -> list[tuple[str]]:

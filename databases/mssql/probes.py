@@ -72,10 +72,8 @@ class PagesProbe(ServerProbe[MssqlConnection]):
     )
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """The readings, or why they cannot be read.
-
-        Each level of branch pages begins with one page; a split made each of the others.
-        """
+        """The readings, or why they cannot be read. Each level of branch pages begins with one page; a split made each
+        of the others."""
         try:
             (leaves, density, nonadjacent), *branches = levels(self._server, table)
         except ServerError as error:
@@ -108,10 +106,8 @@ class LogProbe(CounterProbe[MssqlConnection]):
 
 
 class OperationsProbe(CounterProbe[MssqlConnection]):
-    """The server's counters of the key's index: page allocations, appends among them, and waits for page latches.
-
-    They are in the server's metadata cache, and start anew with the table.
-    """
+    """The server's counters of the key's index: page allocations, appends among them, and waits for page latches. They
+    are in the server's metadata cache, and start anew with the table."""
 
     supplies: Sequence[Metric] = (Metric.SPLIT_COUNTER, Metric.LATCH_WAITS, Metric.LATCH_WAIT_MS)
 
@@ -143,39 +139,30 @@ _LEAF = {"LCX_CLUSTERED", "LCX_INDEX_LEAF"}
 
 
 def _log_unreadable(error: ServerError) -> str:
-    """Why the splits are not known."""
     return f"the log cannot be read {without_permission(error, 'for sys.fn_dblog the role sysadmin')}"
 
 
 class LogHolder:
-    """Keeps the log by an open transaction on a connection of its own, for as many probes as hold it."""
+    """Keeps the log by an open transaction on a connection of its own."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
         self._connection: MssqlConnection | None = None
-        self._holds = 0
 
     def hold(self) -> None:
-        """Keeps the log from here on, until `release` has been called as often as `hold`."""
-        if self._connection is None:
+        """Keeps the log from here on, until `release`."""
+        if self._connection is None:  # else a trial failed before it had released it
             self._connection = connect(self._address)
             self._connection.run(MAKE_HOLDER)
             self._connection.begin()
             self._connection.run(HOLD)
-        self._holds += 1
 
     def release(self) -> None:
-        """Ends one hold, and with the last one the transaction; harmless where there is none."""
-        self._holds = max(0, self._holds - 1)
-        if self._connection and not self._holds:
+        """Ends the transaction, which would block the next trial; harmless where there is none."""
+        if self._connection:
             self._connection.rollback()
             self._connection.close()
             self._connection = None
-
-    def close(self) -> None:
-        """Ends all holds: after a failed trial an open one would block the next trial."""
-        self._holds = 0
-        self.release()
 
 
 def leaf_splits(connection: MssqlConnection, since: str, table: Table) -> int:

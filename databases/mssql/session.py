@@ -17,6 +17,7 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.core.dbapi import ArraySession, Row, cut
 from keybench.databases.core.ddl import sent_columns
 from keybench.databases.mssql import connection, ddl
+from keybench.databases.mssql.connection import MssqlConnection
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
@@ -34,16 +35,13 @@ class BulkRows:
     rows: list[Row]
 
 
-class MssqlSession(ArraySession):
+class MssqlSession(ArraySession[MssqlConnection]):
     """One writer's connection to one table."""
-
-    title = "SQL Server"
 
     def __init__(self, address: Address, table: Table) -> None:
         self._sizes = ddl.parameter_sizes(table)
-        self._connection = connection.connect(address)
+        super().__init__(table, connection.connect(address), [ddl.insert(each) for each in table.family])
         self._cursor = self._connection.cursor()
-        super().__init__(table, self._connection, [ddl.insert(each) for each in table.family])
 
     def bound(self, keys: Keys) -> list[object]:
         """The keys as the driver binds them: UUIDs for uniqueidentifier."""

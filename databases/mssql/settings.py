@@ -43,21 +43,15 @@ def statements(settings: Settings) -> tuple[str, ...]:
 
 
 SETTABLE = (
-    Setting(
-        "row_versioning",
-        "row versions of the database: each kind adds 14 bytes to a row",
-        "off",
-        "server",
-        ("off", "rcsi", "snapshot", "adr"),
-    ),
+    Setting("row_versioning", "row versions of the database: each kind adds 14 bytes to a row",
+            "off", "server", ("off", "rcsi", "snapshot", "adr")),
     Setting("beneath", "what is beneath a nonclustered key", "heap", "table", ("heap", "clustered")),
-    Setting(
-        "fill_factor", "FILLFACTOR of the key's index: only rebuilds use it", "100", "table", numbers=range(1, 101)
-    ),
+    Setting("fill_factor", "FILLFACTOR of the key's index: only rebuilds use it",
+            "100", "table", numbers=range(1, 101)),
     Setting("pad_index", "PAD_INDEX: rebuilds leave free space above the leaves too", "off", "table", ("off", "on")),
     Setting("before_2012", "page model: rules of a server older than 2012", "off", "table", ("off", "on")),
     Setting("sequential_key", "OPTIMIZE_FOR_SEQUENTIAL_KEY of the key's index", "off", "table", ("off", "on")),
-)
+)  # fmt: skip
 _CONNECTING = (
     Setting("encrypt", "as ODBC has it", "yes", "server", ("yes", "no")),
     Setting("trust_certificate", "as ODBC has it", "yes", "server", ("yes", "no")),
@@ -67,9 +61,7 @@ NAMES = frozenset(setting.name for setting in (*SETTABLE, *_CONNECTING))
 
 def options(parameters: Mapping[str, str]) -> EngineOptions:
     """The options in `parameters` (a URL's query or an address's), else the environment's, else the defaults.
-
-    UsageError for a value that is none of the choices.
-    """
+    UsageError for a value that is none of the choices."""
     return option_values("mssql", "SQL Server", (*SETTABLE, *_CONNECTING), parameters)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pymysql
 
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
-from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
+from keybench.databases.core.coordination import TABLE, Dialect, definitions
 from keybench.databases.core.ddl import quoted
 from keybench.databases.core.owned_tables import OwnedTables, drop_own
 from keybench.databases.core.probes import SizesProbe, UnreadableError
@@ -72,9 +72,9 @@ class MySqlAdmin(Queries, Admin):
         )
         return settings.page_settings(variables, int(of_database[0][0]) if of_database else 0)
 
-    def wait_sampler(self) -> probes.WaitSampler:
+    def wait_sampler(self) -> probes.StageSampler:
         """Samples from the list of connections."""
-        return probes.WaitSampler(Queries(self.address))
+        return probes.StageSampler(Queries(self.address))
 
     def create(self, table: Table) -> None:
         """Drops the table and its parent, waits for quiet on a private server, and creates them, empty."""
@@ -123,7 +123,6 @@ class MySqlAdmin(Queries, Admin):
         return self._sorted_by(table, ddl.row_order(table))
 
     def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
-        """All keys, sorted by the server by these columns."""
         rows = self.rows(f"SELECT {_joinable(table.column)} FROM {ddl.name(table)} ORDER BY {order}")  # noqa: S608
         values = [key if isinstance(key, bytes) else key.encode("ascii") for (key,) in rows]
         return _keys(table.column, b"".join(values), len(values))
@@ -258,10 +257,6 @@ MARK = "made_by_keybench"
 """The table whose comment says that keybench made the database."""
 MARK_COMMENT = "keybench made this database, and removes it"
 
-_BOARD = f"`{SCHEMA}`.`{TABLE}`"
-_CREATE_BOARD = f"CREATE TABLE IF NOT EXISTS {_BOARD} {definitions()} ENGINE = MEMORY COMMENT = '{COMMENT}'"
-"""The coordination table is in memory: InnoDB does not log its changes."""
-
 _IDLE_SECONDS = 31_536_000  # a year: the longest wait_timeout
 _LISTED = (
     "SELECT table_name, coalesce(data_length + index_length, 0), "  # noqa: S608  # our own names
@@ -345,8 +340,10 @@ class Database(OwnedTables[Queries]):
             self._server.rows("SELECT RELEASE_LOCK(%s)", LOCK)
 
 
-def coordination_table(address: Address) -> CoordinationTable:
-    """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
-    return CoordinationTable(
-        Queries(address), Dialect(_BOARD, create=_CREATE_BOARD, drop=f"DROP TABLE {_BOARD}", listed=_LISTED, mark="%s")
-    )
+BOARD = Dialect(
+    f"`{SCHEMA}`.`{TABLE}`",
+    create=f"CREATE TABLE IF NOT EXISTS {{}} {definitions()} ENGINE = MEMORY COMMENT = '{COMMENT}'",
+    listed=_LISTED,
+    mark="%s",
+)
+"""The coordination table is in memory: InnoDB does not log its changes."""

@@ -8,24 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
-from keybench.databases.core.ddl import (
-    AFTER_STANDSTILL,
-    FILL_CHILDREN,
-    FILL_NEW_KEYS,
-    FILL_SAME_KEYS,
-    NEXT_RANGES,
-    NO_FUNCTION,
-    PUBLIC_ID,
-    SERVER_MAKES,
-    STANDSTILL,
-    alike,
-    fill_public_ids,
-    identifier,
-    server_made,
-    sql_type,
-    uuid_version,
-    without_default,
-)
+from keybench.databases.core import ddl as core
 from keybench.databases.mysql.flavour import MYSQL, OTHER_UUID_ORDER, UUID_FUNCTIONS, UUID_TYPE, Flavour, version_number
 from keybench.errors import ServerError, UsageError
 from keybench.generators.core.layout import layout
@@ -70,7 +53,7 @@ def create(table: Table) -> str:
     then the key, because two rows may have the same moment."""
     payload = f", payload varchar({max(table.payload, table.longest)}) CHARACTER SET ascii COLLATE ascii_bin NOT NULL"
     by_server = f" {table.server_keys.declaration}" if table.server_keys else ""
-    columns = f"`key` {sql_type(table.column)} NOT NULL{by_server}{payload if table.payload else ''}"
+    columns = f"`key` {core.sql_type(table.column)} NOT NULL{by_server}{payload if table.payload else ''}"
     columns += ", status int NOT NULL DEFAULT 0" if table.status else ""
     option = f" COMMENT 'MERGE_THRESHOLD={merge}'" if (merge := table.settings.get("merge_threshold")) else ""
     if table.key == "clustered":
@@ -172,7 +155,7 @@ class Advised:
         """The statement ALTER TABLE with this change; `locks` says what it locks."""
         space = "\n  " if "\n" in change else " "
         page = self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/")
-        sql = f"ALTER TABLE {identifier(table.name, BACKQUOTES)}{space}{change}"
+        sql = f"ALTER TABLE {core.identifier(table.name, BACKQUOTES)}{space}{change}"
         return Statement(sql, note, self._confirmed(self.version(table.version)), page, locks)
 
     def _default(self, table: KeyedTable) -> tuple[str, str]:
@@ -183,24 +166,22 @@ class Advised:
             raise UsageError("MariaDB has the type uuid from 10.7 on: choose the column binary16, or a newer version.")
         if table.by_clients:
             return "", BY_CLIENTS
-        server_keys = server_made(self.flavour.server_keys, table.layout, column, version)
-        if server_keys:
-            caveat = (
-                "" if server_keys.replica == table.layout else f" Its keys are of the layout {server_keys.replica}."
-            )
-            numbers_rows = "AUTO" in server_keys.declaration
-            note = "The server numbers the rows." if numbers_rows else f"{SERVER_MAKES}{caveat}"
-            return server_keys.declaration, note
-        if self.flavour is not MYSQL and column.name == "binary16-swapped" and alike("mariadb-uuid-v1", table.layout):
-            return f"DEFAULT ({_SWAPPED})", f"{SERVER_MAKES} It is UUID() with the high bits of its time first."
+        if server_keys := core.server_made(self.flavour.server_keys, table.layout, column, version):
+            return server_keys.declaration, core.of_server(server_keys, table.layout)
+        if (
+            self.flavour is not MYSQL
+            and column.name == "binary16-swapped"
+            and core.alike("mariadb-uuid-v1", table.layout)
+        ):
+            return f"DEFAULT ({_SWAPPED})", f"{core.SERVER_MAKES} It is UUID() with the high bits of its time first."
         if self.flavour is not MYSQL and version < _RANDOM_BYTES:
             return "", "The application makes the keys: this version of the server has no function for them."
         digits = self._expression(table)
         if not digits:
-            return "", NO_FUNCTION
+            return "", core.NO_FUNCTION
         caveat = "All rows of one statement share one time." if _MILLISECONDS in digits else ""
         declaration = f"DEFAULT ({digits})" if column.sql_type == "uuid" else f"DEFAULT (UNHEX({digits}))"
-        sentences = (SERVER_MAKES, caveat, "Log rows, not statements (binlog_format = ROW).")
+        sentences = (core.SERVER_MAKES, caveat, "Log rows, not statements (binlog_format = ROW).")
         return declaration, " ".join(filter(None, sentences))
 
     def _expression(self, table: KeyedTable) -> str:
@@ -210,7 +191,7 @@ class Advised:
             return ""
         if name == "uuid-v4":
             return _digits(4, leads=False)
-        if uuid_version(name) == 7 and layout(name).order == "rfc":
+        if core.uuid_version(name) == 7 and layout(name).order == "rfc":
             return _digits(7, leads=True)
         if name in ("rt-comb-postgresql", "marten") and column == "binary16":
             return _digits(4, leads=True)
@@ -221,9 +202,9 @@ class Advised:
     def creating(self, table: KeyedTable) -> Sequence[Statement]:
         """The table, clustered by its key."""
         declaration, note = self._default(table)
-        key = " ".join(filter(None, ["id", sql_type(table.column), "NOT NULL", declaration, "PRIMARY KEY"]))
+        key = " ".join(filter(None, ["id", core.sql_type(table.column), "NOT NULL", declaration, "PRIMARY KEY"]))
         sql = (
-            f"CREATE TABLE {identifier(table.name, BACKQUOTES)} (\n  {key},\n"
+            f"CREATE TABLE {core.identifier(table.name, BACKQUOTES)} (\n  {key},\n"
             "  created_at datetime(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)\n) ENGINE = InnoDB"
         )
         clustered = "Rows lie in the order of the key, and every secondary index has the key once more."
@@ -233,7 +214,7 @@ class Advised:
     def switching(self, table: KeyedTable) -> Sequence[Statement]:
         """A new default; with keys of the application, nothing to run."""
         declaration, note = self._default(table)
-        if step := without_default(table, declaration, note):
+        if step := core.without_default(table, declaration, note):
             return [step]
         lock = "For a moment, an exclusive metadata lock; no row is read."
         return [self._altering(table, f"ALTER COLUMN id SET {declaration}", note, lock)]
@@ -256,13 +237,13 @@ class Advised:
         columns = {column.name: column for column in self.flavour.columns}
         public = KeyedTable(table.name, columns.get("uuid", columns["binary16"]), "uuid-v4", table.version)
         declaration, note = self._default(public)
-        column = sql_type(public.column)
-        name = identifier(table.name, BACKQUOTES)
-        fill, page = fill_public_ids(name, "DEFAULT"), self._page("update.html", "update/")
+        column = core.sql_type(public.column)
+        name = core.identifier(table.name, BACKQUOTES)
+        fill, page = core.fill_public_ids(name, "DEFAULT"), self._page("update.html", "update/")
         return [
-            self._altering(table, f"ADD COLUMN public_id {column}", PUBLIC_ID, _A_MOMENT),
+            self._altering(table, f"ADD COLUMN public_id {column}", core.PUBLIC_ID, _A_MOMENT),
             self._altering(table, f"ALTER COLUMN public_id SET {declaration}", note, _A_MOMENT),
-            Statement(fill, NEXT_RANGES, self._confirmed(version), page, "Its rows."),
+            Statement(fill, core.NEXT_RANGES, self._confirmed(version), page, "Its rows."),
             self._altering(
                 table,
                 f"MODIFY public_id {column} NOT NULL {declaration},\n  ADD UNIQUE KEY public_id (public_id), "
@@ -276,7 +257,7 @@ class Advised:
         """A new key beside the old one. New rows get it from a default, which can be the old key in the new type; old
         rows in batches. Then the table is built again in its order, and the two change names."""
         declaration, note = self._default(into)
-        old, new = sql_type(table.column), sql_type(into.column)
+        old, new = core.sql_type(table.column), core.sql_type(into.column)
         build = "DROP PRIMARY KEY, ADD PRIMARY KEY (id_new), ADD UNIQUE KEY id_old (id),\n  ALGORITHM = INPLACE"
         builds = "Builds the table again in the order of the new key. The old key keeps an index."
         if "AUTO" in declaration:
@@ -284,7 +265,7 @@ class Advised:
             locks = "Reads go on; writes wait until it ends: stop the application if it cannot wait so long."
             steps = [
                 self._altering(table, numbering, f"Numbers the rows. {builds}", locks),
-                Statement("", FILL_CHILDREN),
+                Statement("", core.FILL_CHILDREN),
             ]
             last = ""
         else:
@@ -298,18 +279,18 @@ class Advised:
             if table.column.form != "int" and not self._default(table)[0]:
                 change = f"MODIFY id {old} NULL,\n  {change}"
                 builds += " MODIFY takes away a default of id: repeat it there, if it has one."
-            fill = FILL_SAME_KEYS if same_keys else FILL_NEW_KEYS
+            fill = core.FILL_SAME_KEYS if same_keys else core.FILL_NEW_KEYS
             steps = [
                 self._altering(table, f"ADD COLUMN id_new {new}", note, _A_MOMENT),
                 self._altering(table, f"ALTER COLUMN id_new SET {meanwhile}", "New rows get both keys.", _A_MOMENT),
-                Statement("", f"{fill} {FILL_CHILDREN}"),
+                Statement("", f"{fill} {core.FILL_CHILDREN}"),
                 self._altering(table, change, builds, _ONLINE),
             ]
             last = "" if declaration == meanwhile else f"SET {declaration}" if declaration else "DROP DEFAULT"
-        steps.append(Statement("", STANDSTILL))
+        steps.append(Statement("", core.STANDSTILL))
         if last:
             steps.append(self._altering(table, f"ALTER COLUMN id_new {last}", "", _A_MOMENT))
         rename = "RENAME COLUMN id TO id_old, RENAME COLUMN id_new TO id"
         at_once = "SET foreign_key_checks = 0 before it adds the foreign key at once, unchecked."
-        last_step = Statement("", f"{AFTER_STANDSTILL} {at_once}")
+        last_step = Statement("", f"{core.AFTER_STANDSTILL} {at_once}")
         return [*steps, self._altering(table, rename, "", _A_MOMENT), last_step]

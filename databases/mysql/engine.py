@@ -8,7 +8,6 @@ from typing import Any, Self, TypeVar
 from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.questions import QuestionLoad
 from keybench.databases.contract.roles import OwnedSchema, Settings
-from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import questions as ask
 from keybench.databases.core.server_engine import Part, ServerEngine
@@ -17,7 +16,6 @@ from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavo
 from keybench.databases.mysql.settings import configured, model_parameters
 from keybench.databases.registry import scripts
 from keybench.model.column import Column
-from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 from keybench.pagemodels.innodb import records
@@ -30,14 +28,13 @@ _NO_KINDS = (
 _NO_IMAGES = "InnoDB logs no whole pages: it writes them to its doublewrite buffer."
 
 _SERVER_KEYS = QuestionLoad("keys of the server", "quick", ("server-identity",), 50_000)
-_SEVERAL = (ask.WRITERS_TOGETHER, ask.WRITERS_APART)
 _QUESTIONS = (
-    ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *_SEVERAL),
+    ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *ask.SEVERAL_WRITERS),
     ask.pages(*ask.IN_ORDER),
     ask.density(*ask.IN_ORDER),
     ask.leaf_order(*ask.IN_ORDER),
     ask.split_counter(ask.ONE_WRITER),
-    ask.arrival(*_SEVERAL, log="the redo log"),
+    ask.arrival(*ask.SEVERAL_WRITERS, log="the redo log"),
     ask.log_holds_rows(ask.ONE_WRITER),
 )
 
@@ -53,15 +50,15 @@ class MySqlEngine(ServerEngine):
     @classmethod
     def for_flavour(cls, flavour: Flavour) -> Self:
         """The engine of that flavour."""
-        kinds = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
-        images = (Metric.LOG_PAGE_IMAGES, Metric.LOG_PAGE_IMAGE_BYTES)
         return cls(
             name=flavour.name,
             title=flavour.title,
             columns=flavour.columns,
             servers=("container", "local"),
             parts={
+                "settings": "settings:for_profile",
                 "address_of": "connection:address_of",
+                "connection": "connection:Queries",
                 "admin": "admin:MySqlAdmin",
                 "session": "session:MySqlSession",
                 "owned_schema": "admin:Database",
@@ -79,14 +76,10 @@ class MySqlEngine(ServerEngine):
             rebuilds=True,
             updates=True,
             settable=settings.SETTABLE,
-            absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
+            absent=dict.fromkeys(ask.KINDS, _NO_KINDS) | dict.fromkeys(ask.IMAGES, _NO_IMAGES),
             flavour=flavour,
             questions=_QUESTIONS,
         )
-
-    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
-        """The server settings of a profile and cache size."""
-        return settings.for_profile(self.flavour, profile, cache)
 
     def values_with(self, settings: Settings, chosen: Mapping[str, str]) -> Mapping[str, str]:
         """The server's own settings (`Settings.values`) with those that the user chose."""
@@ -99,7 +92,7 @@ class MySqlEngine(ServerEngine):
     def part(self, part: Part) -> Any:
         """The class, or function, that makes the part; it knows the flavour."""
         factory = super().part(part)
-        return partial(factory, self.flavour) if part in ("address_of", "container", "local") else factory
+        return partial(factory, self.flavour) if part in ("settings", "address_of", "container", "local") else factory
 
     def inspector(self, target: str) -> Inspector:
         """A read-only connection to the server of a URL."""

@@ -70,24 +70,12 @@ _MARIADB_KEYS = (
 )
 _MYSQL_KEYS = (
     _IDENTITY,
-    ServerKeys(
-        "server-uuid-v1-swapped",
-        "UUID_TO_BIN(UUID(), 1): the time's high bits first",
-        "binary16-swapped",
-        "mysql-swap",
-        "DEFAULT (UUID_TO_BIN(UUID(), 1))",
-        replica=_OF_MYSQL,
-    ),
-    ServerKeys(
-        _BINARY,
-        f"UUID_TO_BIN(UUID()): {_AGAIN}",
-        "binary16",
-        "none",
-        "DEFAULT (UUID_TO_BIN(UUID()))",
-        replica=_OF_MYSQL,
-    ),
+    ServerKeys("server-uuid-v1-swapped", "UUID_TO_BIN(UUID(), 1): the time's high bits first", "binary16-swapped",
+               "mysql-swap", "DEFAULT (UUID_TO_BIN(UUID(), 1))", replica=_OF_MYSQL),
+    ServerKeys(_BINARY, f"UUID_TO_BIN(UUID()): {_AGAIN}", "binary16",
+               "none", "DEFAULT (UUID_TO_BIN(UUID()))", replica=_OF_MYSQL),
     ServerKeys(_TEXT, f"UUID() as text: {_AGAIN}", "char36", "none", "DEFAULT (UUID())", replica=_OF_MYSQL),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

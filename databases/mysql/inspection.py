@@ -303,7 +303,6 @@ _SHORT: Final = 255  # the most bytes of a column whose values have one byte of 
 
 
 def _column(column: ColumnFacts) -> ColumnHere:
-    """A column of a key."""
     form, most = _FORMS.get(column.kind), None
     if form == "int":
         most = (1 << 8 * (column.width or 8) - ("unsigned" not in column.sql_type)) - 1

@@ -8,19 +8,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.probes import (
-    PAGE_STRUCTURE,
-    CounterProbe,
-    ServerProbe,
-    UnreadableError,
-    WaitSamples,
-    measured,
-)
+from keybench.databases.core import probes
 from keybench.databases.hosting import docker_daemon
 from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql import ddl, settings
@@ -47,7 +40,7 @@ _NO_COUNT: Final = (
 _LOG_POSITIONS: Final = "Log sequence number", "Log flushed up to"
 
 
-class StatusProbe(CounterProbe[Queries]):
+class StatusProbe(probes.CounterProbe[Queries]):
     """Bytes of the redo log; pages read into the buffer pool and written from it; waits for row locks, log and latches.
     MariaDB has counted no waits for latches since 10.6. MySQL counts those of all read-write locks of InnoDB, of which
     those of pages and indexes are most."""
@@ -85,14 +78,13 @@ class StatusProbe(CounterProbe[Queries]):
         return self._server.status("Innodb_os_log_written")
 
     def _latches(self) -> int | str:
-        """The number of waits for latches, or why it cannot be read."""
         try:
             return int(self._server.value(_LATCHES))
         except ServerError:
             return _NO_PROCESS
 
 
-class SplitsProbe(CounterProbe[Queries]):
+class SplitsProbe(probes.CounterProbe[Queries]):
     """`index_page_splits` of INNODB_METRICS, which counts more than page splits. MariaDB counts at the start of each
     attempt: splits of leaves and branch pages, appends, and insertions that went into the right neighbour instead.
     MySQL counts at the end of a split, so without the last kind (docs/internals/innodb.md §6)."""
@@ -117,23 +109,23 @@ class SplitsProbe(CounterProbe[Queries]):
         return "With the splits of the parent's table, which has the key as its primary key." if table.parent else ""
 
 
-class PagesProbe(ServerProbe[Queries]):
+class PagesProbe(probes.ServerProbe[Queries]):
     """Page structure of the key's index after the inserts: from the table's file, or leaves alone from statistics."""
 
-    supplies: Sequence[Metric] = (*PAGE_STRUCTURE, Metric.BRANCH_SPLITS)
+    supplies: Sequence[Metric] = (*probes.PAGE_STRUCTURE, Metric.BRANCH_SPLITS)
 
     def after(self, table: Table) -> Iterable[Reading]:
         """The readings, or why the pages cannot be read."""
         try:
             index = read_index(self._server, table)
-        except (UnreadableError, OSError) as error:
+        except (probes.UnreadableError, OSError) as error:
             return Reading.absent(self.supplies, f"the table's file cannot be read: {error}")
         if index is None:  # somebody's own server, whose files are out of reach
             return self._counted(table)
         shares = index.density, index.fragmentation, index.nonadjacent
         # Each level of branch pages begins with one page; a split made each of the others.
         splits = Reading(Metric.BRANCH_SPLITS, float(index.branch - index.height), "derived")
-        return [*measured(PAGE_STRUCTURE, (index.leaf, index.branch, *shares)), splits]
+        return [*probes.measured(probes.PAGE_STRUCTURE, (index.leaf, index.branch, *shares)), splits]
 
     def _counted(self, table: Table) -> Iterable[Reading]:
         """What somebody's server itself counts: leaves. Their density follows from InnoDB's sizes of the rows."""
@@ -153,37 +145,22 @@ class PagesProbe(ServerProbe[Queries]):
         return [known.get(absent.metric, absent) for absent in Reading.absent(self.supplies, _NO_FILES)]
 
 
-class WaitSampler:
-    """Samples what transactions wait for, by a connection of its own. The server's list of connections shows the stage
-    of a statement, not a wait: `Update` is an insertion, with its waits for latches and row locks, and the stage of a
-    commit contains the wait for the log."""
+class StageSampler(probes.WaitSamples[Queries]):
+    """The server's list of connections shows the stage of a statement, not a wait: `Update` is an insertion, with its
+    waits for latches and row locks, and the stage of a commit contains the wait for the log."""
 
-    def __init__(self, server: Queries) -> None:
-        self._server = server
-        try:
-            standing = server.rows("SELECT id FROM information_schema.processlist")
-        except BaseException:
-            server.close()
-            raise
+    def begin(self) -> None:
+        """Notes all connections that are there."""
+        standing = self._server.rows("SELECT id FROM information_schema.processlist")
         self._standing = ", ".join(str(int(number)) for (number,) in standing)
-        self._samples = WaitSamples()
 
-    def sample(self) -> None:
-        """Counts the connections by stage, without those that were there before the sampler."""
-        counts = self._server.rows(
+    def waits(self) -> Iterable[tuple[Any, ...]]:
+        """The writers' connections by stage."""
+        return self._server.rows(
             "SELECT CASE WHEN command = 'Sleep' THEN 'client' WHEN coalesce(state, '') = '' THEN 'running' "  # noqa: S608
             "ELSE lower(state) END, count(*) FROM information_schema.processlist "
             f"WHERE id NOT IN ({self._standing}) AND command <> 'Daemon' GROUP BY 1"
         )
-        self._samples.add(counts)
-
-    def readings(self) -> Iterable[Reading]:
-        """The share of each stage."""
-        return self._samples.shares()
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._server.close()
 
 
 def log_positions(server: Queries) -> tuple[int, int]:
@@ -209,7 +186,7 @@ def data_file(server: Queries, name: str) -> Iterator[Path | None]:
             try:
                 docker_daemon.copy_file(parameters[KIND], source, copy)
             except EnvironmentMissing as error:
-                raise UnreadableError(str(error)) from None
+                raise probes.UnreadableError(str(error)) from None
             yield copy
     else:
         yield None

@@ -15,7 +15,7 @@ import keybench
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting import container, docker_daemon, private_server
 from keybench.databases.hosting.container import ContainerServer, Recipe
-from keybench.databases.hosting.private_server import START_SECONDS, PrivateFolder, PrivateServer
+from keybench.databases.hosting.private_server import PrivateFolder, PrivateServer
 from keybench.databases.mysql.ddl import SCHEMA
 from keybench.databases.mysql.flavour import Flavour, flavour_named, flavour_of, option
 from keybench.errors import EnvironmentMissing, UsageError
@@ -107,7 +107,6 @@ def _local_missing(flavour: Flavour) -> str:
 
 
 def _options(values: Mapping[str, str]) -> list[str]:
-    """Settings as options of the server's command line."""
     return [option(name, value) for name, value in values.items()]
 
 
@@ -141,10 +140,10 @@ def _setup(flavour: Flavour, server: str, installation: Path | None, values: Map
 class LocalServer(PrivateServer):
     """A server of kind `local` with the given settings."""
 
-    def __init__(self, flavour: Flavour, kind: str, settings: Settings, timeout: float = START_SECONDS) -> None:
-        """EnvironmentMissing where there is no server program; `timeout` in seconds is for the whole start."""
+    def __init__(self, flavour: Flavour, kind: str, settings: Settings) -> None:
+        """EnvironmentMissing where there is no server program, UsageError for another kind."""
         if reason := missing(flavour, kind):
-            raise (UsageError if kind != "local" else EnvironmentMissing)(reason)
+            raise EnvironmentMissing(reason)
         self._flavour = flavour
         self._settings = settings
         server_program = program(flavour)
@@ -162,7 +161,7 @@ class LocalServer(PrivateServer):
             parent_death_signal=signal.SIGKILL,
             run_as=account(),
         )
-        super().__init__(flavour.title, folder, timeout)
+        super().__init__(flavour.title, folder)
 
     def prepare(self) -> Address:
         """Makes the database of the trials."""
@@ -185,7 +184,6 @@ def container_server(flavour: Flavour, settings: Settings) -> ContainerServer:
         title=flavour.title,
         image=flavour.image,
         command=(*(option(name, value) for name, value in {**settings.values, **_COUNTERS_ON}.items()), *_SWITCHES),
-        environment={},
         password_variable=f"{flavour.name.upper()}_ROOT_PASSWORD",
         user="root",
         port=3306,
@@ -196,7 +194,6 @@ def container_server(flavour: Flavour, settings: Settings) -> ContainerServer:
 
 
 def _make_database(address: Address) -> Address:
-    """Makes the database of the trials."""
     from keybench.databases.mysql import connection
 
     with connection.connect(address) as admin, connection.server_errors(flavour_named(address.engine).title):

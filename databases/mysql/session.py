@@ -147,7 +147,6 @@ class MySqlSession(Session):
         self._statement("ROLLBACK")
 
     def _statement(self, text: str) -> None:
-        """Runs a statement; ServerError with the server's message if it refuses."""
         with connection.server_errors(self._title):
             self._connection.run(text)
 

@@ -9,16 +9,7 @@ from collections.abc import Mapping
 import psutil
 
 from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.settings import (
-    CHECKPOINT,
-    CacheSize,
-    Profile,
-    Setting,
-    checkpoint,
-    in_megabytes,
-    size_of,
-    spelled,
-)
+from keybench.databases.contract.settings import CHECKPOINT, CacheSize, Profile, Setting, checkpoint, size_of, spelled
 from keybench.databases.mysql.flavour import Flavour
 from keybench.errors import UsageError
 from keybench.model.table import Table
@@ -53,20 +44,10 @@ PROFILES: dict[Profile, dict[str, str]] = {
 }
 
 RECORDED = (
-    *COMMON,
-    *PROFILES["durable"],
-    "collation_server",
-    "innodb_buffer_pool_size",
-    "innodb_change_buffering",
-    "innodb_default_row_format",
-    "innodb_fill_factor",
-    "innodb_log_file_size",
-    "innodb_purge_rseg_truncate_frequency",
-    "innodb_redo_log_capacity",
-    "log_bin",
-    "sql_mode",
-    "tx_isolation",
-)
+    *COMMON, *PROFILES["durable"], "collation_server", "innodb_buffer_pool_size", "innodb_change_buffering",
+    "innodb_default_row_format", "innodb_fill_factor", "innodb_log_file_size", "innodb_purge_rseg_truncate_frequency",
+    "innodb_redo_log_capacity", "log_bin", "sql_mode", "tx_isolation",
+)  # fmt: skip
 """The settings that `Admin.settings` reports, where the server has them."""
 
 
@@ -80,15 +61,10 @@ def for_profile(flavour: Flavour, profile: Profile, cache: CacheSize) -> Setting
 
 SETTABLE = (
     Setting("page_size", "innodb_page_size", spelled(PAGE_BYTES), "server", tuple(map(spelled, PAGE_SIZES))),
-    Setting(
-        "merge_threshold",
-        "per cent of a page below which a deletion may merge it (MERGE_THRESHOLD)",
-        str(MERGE_THRESHOLD),
-        "table",
-        numbers=range(1, MERGE_THRESHOLD + 1),
-    ),
+    Setting("merge_threshold", "per cent of a page below which a deletion may merge it (MERGE_THRESHOLD)",
+            str(MERGE_THRESHOLD), "table", numbers=range(1, MERGE_THRESHOLD + 1)),
     checkpoint("innodb_log_file_size, innodb_redo_log_capacity", "512M", 8),
-)
+)  # fmt: skip
 
 CHARACTER_BYTES = "character_bytes"
 """Most bytes of a character in the database's character set, which columns that name none have."""
@@ -126,7 +102,7 @@ def page_settings(variables: Mapping[str, str], character_bytes: int) -> dict[st
     others = {name: variables[name] for name in READ if name in variables}
     page_bytes = int(others.pop("innodb_page_size"))
     of_log = [int(variables[name]) for name in _LOG_CAPACITY if int(variables.get(name, "0"))]
-    log = {CHECKPOINT: in_megabytes(of_log[-1])} if of_log else {}  # the last one that the server has decides
+    log = {CHECKPOINT: f"{of_log[-1] >> 20}M"} if of_log else {}  # the last one that the server has decides
     return {"page_size": spelled(page_bytes), CHARACTER_BYTES: str(character_bytes), **log, **others}
 
 

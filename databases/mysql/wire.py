@@ -19,7 +19,7 @@ from pymysql.err import raise_mysql_exception
 from pymysql.protocol import MysqlPacket, OKPacketWrapper
 
 from keybench.databases.core.exchange import Requests, UnusualAnswer
-from keybench.databases.core.packing import Varying, beside, decimal, lines, repeated
+from keybench.databases.core.packing import Varying, beside, binary, decimal, lengths, lines, repeated
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import COM_STMT_EXECUTE
 from keybench.databases.mysql.flavour import Way
@@ -118,11 +118,9 @@ def requests(statement: bytes, table: Table, keys: Keys | None, payload: Bytes |
     kinds, columns = _values(table, keys, payload, moments, b"")
     n = len(payload)
     head = bytes([COM_STMT_EXECUTE]) + statement + _head(1, kinds)
-    size = np.full(n, len(head), np.int64)
-    for column in columns:
-        size += column.kept.sum(axis=1) if isinstance(column, Varying) else column.shape[1]
-    length = size.astype("<u4").view(np.uint8).reshape(-1, 4)  # the fourth byte numbers packets, from 0 on
-    return Requests(lines(length, repeated(head, n), *columns))
+    size = len(head) + np.sum([lengths(column) for column in columns], axis=0)
+    # the fourth byte of the length numbers packets, from 0 on
+    return Requests(lines(binary(size, "<u4"), repeated(head, n), *columns))
 
 
 def values_of(request: memoryview) -> bytes:
@@ -173,8 +171,7 @@ def _values(
 
 def _numbers(values: NDArray[np.generic], before: bytes) -> Bytes:
     """Integers of eight bytes, each after `before`."""
-    n = len(values)
-    return beside(repeated(before, n), np.ascontiguousarray(values, "<i8").view(np.uint8).reshape(-1, 8))
+    return beside(repeated(before, len(values)), binary(values, "<i8"))
 
 
 def _sized(text: Bytes, before: bytes) -> Bytes:
@@ -188,10 +185,10 @@ def _text(payload: Bytes | Varying, before: bytes) -> tuple[Bytes | Varying, ...
     """Texts, each after `before` and its length, as columns to be joined."""
     if not isinstance(payload, Varying):
         return (_sized(payload, before),)
-    lengths, n = payload.kept.sum(axis=1), len(payload)
-    long = lengths > _SHORT
+    of_texts, n = lengths(payload), len(payload)
+    long = of_texts > _SHORT
     size = np.zeros((n, 3), np.uint8)
-    size[:, 0] = np.where(long, 0xFC, lengths)
-    size[:, 1:] = lengths.astype("<u2").view(np.uint8).reshape(-1, 2)
+    size[:, 0] = np.where(long, 0xFC, of_texts)
+    size[:, 1:] = binary(of_texts, "<u2")
     sent = np.column_stack([np.ones(n, np.bool_), long, long])  # a short length takes the first byte alone
     return repeated(before, n), Varying(size, sent), payload

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
-from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, definitions
+from keybench.databases.core.coordination import COLUMNS, TABLE, Dialect, definitions
 from keybench.databases.core.ddl import index_name
 from keybench.databases.core.owned_tables import OwnedTables, drop_own
 from keybench.databases.core.probes import SizesProbe
@@ -78,10 +78,7 @@ class OracleAdmin(Admin):
             self.connection.run(statement)
 
     def drop(self, table: Table) -> None:
-        """Drops the table and its parent if they are there, without the recycle bin, and the table for statistics.
-
-        ServerError if one of them is somebody else's.
-        """
+        """Drops the table, its parent and the table for statistics, as `drop_own` does, without the recycle bin."""
         for name in (*(each.name for each in table.family), STATISTICS):
             drop_own(self.connection, _LISTED, name, f'DROP TABLE "{name}" PURGE')
 
@@ -109,7 +106,6 @@ class OracleAdmin(Admin):
         return None if table.key == "clustered" else self._sorted_by(table, "ROWID")
 
     def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
-        """All keys in the order of a column or pseudo-column."""
         rows = self.connection.rows(f"SELECT key FROM {ddl.name(table)} ORDER BY {order}")  # noqa: S608
         return _keys(table.column, rows)
 
@@ -150,8 +146,7 @@ GRANTS = (
 """On the views V_$…, not on their synonyms; by SYS, or a user with the right to grant them. On a user's own server the
 administrator runs them once; nothing else is changed there."""
 _LOCK = "keybench_lock"
-_BESIDE = STATISTICS, TABLE, _LOCK
-"""Tables beside those of trials."""
+_BESIDE = STATISTICS, TABLE, _LOCK  # tables beside those of trials
 _SHAPES = "KEY", "KEY,PAYLOAD", "CREATED,KEY", "CREATED,KEY,PAYLOAD", "NAME,VALUE", "HELD", ",".join(COLUMNS).upper()
 _LISTED = (
     "SELECT o.object_name, 0, CASE WHEN o.object_type = 'TABLE' AND (SELECT LISTAGG(c.column_name, ',') "  # noqa: S608
@@ -209,19 +204,13 @@ class TrialTables(OwnedTables[OracleConnection]):
         return {str(name): "" for name, _, own in self._server.rows(_LISTED) if own and name not in _BESIDE}
 
 
-def coordination_table(address: Address) -> CoordinationTable:
-    """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError.
-
-    Its commits do not wait for the disk. The redo of the writers' sessions, which is measured, does not contain its
-    changes: they have a session of their own.
-    """
-    board = f'"{TABLE}"'
-    dialect = Dialect(
-        board,
-        create=f"CREATE TABLE IF NOT EXISTS {board} {definitions('NUMBER(19)')}",
-        drop=f"DROP TABLE {board} PURGE",
-        listed=_LISTED,
-        mark="",
-        commit="COMMIT WRITE BATCH NOWAIT",
-    )
-    return CoordinationTable(connection.connect(address), dialect)
+BOARD = Dialect(
+    f'"{TABLE}"',
+    create=f"CREATE TABLE IF NOT EXISTS {{}} {definitions('NUMBER(19)')}",
+    listed=_LISTED,
+    mark="",
+    drop="DROP TABLE {} PURGE",
+    commit="COMMIT WRITE BATCH NOWAIT",
+)
+"""Its commits do not wait for the disk. The redo of the writers' sessions, which is measured, does not contain its
+changes: they have a session of their own."""

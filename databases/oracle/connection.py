@@ -16,6 +16,7 @@ from keybench.databases.hosting.url_server import unreachable
 from keybench.errors import EnvironmentMissing
 
 LOGIN_SECONDS = 5.0
+MISSING = "Oracle needs the Python package oracledb: pip install 'keybench[oracle]'."
 
 
 class OracleConnection(DbApiConnection):
@@ -73,19 +74,12 @@ def driver() -> Any:
     try:
         return importlib.import_module("oracledb")
     except ImportError:
-        raise EnvironmentMissing(missing()) from None
-
-
-def missing() -> str:
-    """The message where the driver is not installed."""
-    return "Oracle needs the Python package oracledb: pip install 'keybench[oracle]'."
+        raise EnvironmentMissing(MISSING) from None
 
 
 def connect(address: Address, service: str = "", *, administer: bool = False) -> OracleConnection:
-    """A connection, within LOGIN_SECONDS; `administer` as SYSDBA.
-
-    EnvironmentMissing where the driver is missing or a URL's server cannot be reached, else ServerError.
-    """
+    """A connection, within LOGIN_SECONDS; `administer` as SYSDBA. EnvironmentMissing where the driver is missing or a
+    URL's server cannot be reached, else ServerError."""
     module, parameters = driver(), address.parameters
     try:
         raw = _answer_in_time(
@@ -107,10 +101,8 @@ def connect(address: Address, service: str = "", *, administer: bool = False) ->
 
 
 def _answer_in_time(connect: Callable[..., Any], **parameters: Any) -> Any:
-    """The new connection; TimeoutError if it takes longer than LOGIN_SECONDS, and it is closed if it comes later.
-
-    The driver's own timeout covers only the TCP connection: it would wait for ever for a server that stays silent.
-    """
+    """The new connection; TimeoutError if it takes longer than LOGIN_SECONDS, and it is closed if it comes later. The
+    driver's own timeout covers only the TCP connection: it would wait for ever for a server that stays silent."""
     answer: Future[Any] = Future()
 
     def log_in() -> None:

@@ -42,14 +42,11 @@ def container_server(chosen: Settings) -> ContainerServer:
         engine="oracle",
         title="Oracle",
         image=IMAGE,
-        command=(),
-        environment={},
         password_variable="ORACLE_PASSWORD",  # noqa: S106  # its name
         user="SYSTEM",
         port=1521,
         health=("bash", "-c", LOGIN),
-        denied=(),  # passwords are set while it starts, so no refused login is final
-    )
+    )  # passwords are set while it starts, so no refused login is final
     return ContainerServer(recipe, chosen, prepare, START_SECONDS)
 
 

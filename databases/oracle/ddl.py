@@ -9,20 +9,7 @@ from collections.abc import Sequence
 
 from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
-from keybench.databases.core.ddl import (
-    EMPTIEST,
-    NEXT_RANGES,
-    NO_FUNCTION,
-    PUBLIC_ID,
-    SERVER_MAKES,
-    WIDEST_KEY,
-    fill_public_ids,
-    index_name,
-    sent_columns,
-    server_made,
-    sql_type,
-    without_default,
-)
+from keybench.databases.core import ddl as core
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
@@ -67,19 +54,17 @@ def payload_type(payload: int) -> str:
 
 
 def create(table: Table, options: EngineOptions) -> tuple[str, ...]:
-    """The statements that create the table, without its parent.
-
-    A clustered key is that of an index-organised table. Any other has an index beside the heap, the usual case in
-    Oracle. By date, the heap has an index on the moment of creation, too.
-    """
+    """The statements that create the table, without its parent. A clustered key is that of an index-organised table.
+    Any other has an index beside the heap, the usual case in Oracle. By date, the heap has an index on the moment of
+    creation, too."""
     default = f" {table.server_keys.declaration}" if table.server_keys else ""
     columns = ["created NUMBER(19) NOT NULL"] if table.by_date else []
-    columns += [f"key {sql_type(table.column)}{default} NOT NULL"]
+    columns += [f"key {core.sql_type(table.column)}{default} NOT NULL"]
     if table.payload:
         empty = table.lengths is not None and table.lengths.least == 0  # to Oracle an empty text is NULL
         columns.append(f"payload {payload_type(table.payload)}{'' if empty else ' NOT NULL'}")
     if table.key == "clustered":
-        columns.append(f'CONSTRAINT "{index_name(table)}" PRIMARY KEY (key)')
+        columns.append(f'CONSTRAINT "{core.index_name(table)}" PRIMARY KEY (key)')
         return (f"CREATE TABLE {name(table)} ({', '.join(columns)}) ORGANIZATION INDEX",)
     unique = "UNIQUE " if is_unique(table, options) else ""
     date_index = (f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)',) if table.by_date else ()
@@ -96,7 +81,7 @@ def rebuild(table: Table, fill: int) -> str:
     pctfree = f"PCTFREE {100 - int(fill)}"
     if table.key == "clustered":
         return f"ALTER TABLE {name(table)} MOVE {pctfree}"
-    return f'ALTER INDEX "{index_name(table)}" REBUILD {pctfree}'
+    return f'ALTER INDEX "{core.index_name(table)}" REBUILD {pctfree}'
 
 
 def is_unique(table: Table, options: EngineOptions) -> bool:
@@ -106,14 +91,14 @@ def is_unique(table: Table, options: EngineOptions) -> bool:
 
 def insert(table: Table) -> str:
     """The statement that inserts one row, with a parameter named as each column that is sent."""
-    columns = sent_columns(table)
+    columns = core.sent_columns(table)
     binds = ", ".join(f":{column}" for column in columns)
     return f"INSERT INTO {name(table)} ({', '.join(columns)}) VALUES ({binds})"  # noqa: S608  # our own names
 
 
 def entry_bytes(column: Column, payload: int, key: KeyRole) -> int:
     """Bytes of an entry in a leaf of the key's index."""
-    width = column.width or WIDEST_KEY
+    width = column.width or core.WIDEST_KEY
     if key == "clustered":
         return records.table_entry(width, payload if payload <= WIDEST_TEXT else _LOCATOR_BYTES)
     return records.nonunique_entry(width) if key == "fk" else records.unique_entry(width)
@@ -122,32 +107,18 @@ def entry_bytes(column: Column, payload: int, key: KeyRole) -> int:
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
     """Estimated bytes per row: (the key's index filled in order, everything with half-empty blocks, redo and undo)."""
     index = entry_bytes(column, payload, key) * _BLOCK_BYTES / records.LEAF_BYTES
-    heap = _HEAP_ROOM * (records.table_entry(column.width or WIDEST_KEY, payload)) if key != "clustered" else 0.0
+    heap = _HEAP_ROOM * (records.table_entry(column.width or core.WIDEST_KEY, payload)) if key != "clustered" else 0.0
     if key == "by-date":
-        heap += records.nonunique_entry(_MOMENT_BYTES) * (_HEAP_ROOM + 1 / EMPTIEST)  # the index on the moment
-    return index, index / EMPTIEST + heap + _REDO_AND_UNDO * (_REDO_BYTES + payload)
+        heap += records.nonunique_entry(_MOMENT_BYTES) * (_HEAP_ROOM + 1 / core.EMPTIEST)  # the index on the moment
+    return index, index / core.EMPTIEST + heap + _REDO_AND_UNDO * (_REDO_BYTES + payload)
 
-
-_IDENTITY = "GENERATED ALWAYS AS IDENTITY"
 
 SERVER_KEYS = (
-    ServerKeys(
-        "server-identity",
-        "an identity column, sequence cache of 1,000",
-        "number",
-        "rfc",
-        f"{_IDENTITY} (CACHE 1000)",
-        replica=CONTROL,
-    ),
-    ServerKeys(
-        "server-sys-guid",
-        "SYS_GUID(): a counter of each session first",
-        "raw16",
-        "rfc",
-        "DEFAULT SYS_GUID()",
-        replica="oracle-sys-guid",
-    ),
-)
+    ServerKeys("server-identity", "an identity column, sequence cache of 1,000", "number",
+               "rfc", "GENERATED ALWAYS AS IDENTITY (CACHE 1000)", replica=CONTROL),
+    ServerKeys("server-sys-guid", "SYS_GUID(): a counter of each session first", "raw16",
+               "rfc", "DEFAULT SYS_GUID()", replica="oracle-sys-guid"),
+)  # fmt: skip
 """SYS_GUID was seen to ascend in a session on Linux; that is not documented: `engine.QUESTIONS` tests it."""
 
 _DOCS = "https://docs.oracle.com/en/database/oracle/oracle-database/26/sqlrf/"
@@ -177,7 +148,7 @@ def _default(table: KeyedTable) -> tuple[str, str]:
     """(the key column's clause by which the server makes keys: DEFAULT … or GENERATED …, a note for the user). The
     clause is empty if the server makes no such keys."""
     version = release_number(table.version)
-    server_keys = None if table.by_clients else server_made(SERVER_KEYS, table.layout, table.column, version)
+    server_keys = None if table.by_clients else core.server_made(SERVER_KEYS, table.layout, table.column, version)
     if server_keys:
         if "IDENTITY" in server_keys.declaration:
             return server_keys.declaration, "The server numbers the rows."
@@ -185,8 +156,8 @@ def _default(table: KeyedTable) -> tuple[str, str]:
         return server_keys.declaration, note
     random = table.layout == RANDOM and table.column.name == "raw16" and version >= _UUID
     if random and not table.by_clients:
-        return "DEFAULT UUID()", f"{SERVER_MAKES} UUID() is new in 26ai."
-    note = BY_CLIENTS if table.by_clients else NO_FUNCTION
+        return "DEFAULT UUID()", f"{core.SERVER_MAKES} UUID() is new in 26ai."
+    note = BY_CLIENTS if table.by_clients else core.NO_FUNCTION
     if table.column.name == "raw16":
         note += " From .NET, send big-endian bytes: a Guid bound as it is arrives with its first eight bytes swapped."
     return "", note
@@ -195,7 +166,7 @@ def _default(table: KeyedTable) -> tuple[str, str]:
 def creating(table: KeyedTable) -> Sequence[Statement]:
     """The statement that creates a user's table, a heap, with the key's index beside it."""
     declaration, note = _default(table)
-    column = " ".join(filter(None, ["id", sql_type(table.column), declaration, "NOT NULL"]))
+    column = " ".join(filter(None, ["id", core.sql_type(table.column), declaration, "NOT NULL"]))
     sql = (
         f"CREATE TABLE {_quoted(table.name)} (\n  {column},\n  created_at TIMESTAMP(3) DEFAULT SYSTIMESTAMP NOT NULL,\n"
         f"  CONSTRAINT {_quoted(f'{table.name}_pkey')} PRIMARY KEY (id)\n)"
@@ -207,7 +178,7 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
 
 def switching(table: KeyedTable) -> Sequence[Statement]:
     """The step that the application takes; no statement, because no Oracle has run one that changes a default."""
-    return [without_default(table, *_default(table)) or UNTESTED]
+    return [core.without_default(table, *_default(table)) or UNTESTED]
 
 
 def rebuilding(_table: KeyedTable) -> Sequence[Statement]:
@@ -229,9 +200,9 @@ def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
     alter, brief = f"ALTER TABLE {name}", "The table, for a moment, after running transactions: set DDL_LOCK_TIMEOUT."
     online = "Reads and writes go on."
     steps = (
-        (f"{alter} ADD (public_id RAW(16))", PUBLIC_ID, "ALTER-TABLE", brief),
+        (f"{alter} ADD (public_id RAW(16))", core.PUBLIC_ID, "ALTER-TABLE", brief),
         (f"{alter} MODIFY (public_id DEFAULT UUID())", "UUID() is new in 26ai.", "ALTER-TABLE", brief),
-        (fill_public_ids(name, "UUID()"), f"{NEXT_RANGES} Commit after each.", "UPDATE", "Its rows."),
+        (core.fill_public_ids(name, "UUID()"), f"{core.NEXT_RANGES} Commit after each.", "UPDATE", "Its rows."),
         (f"CREATE UNIQUE INDEX {index} ON {name} (public_id) ONLINE", "", "CREATE-INDEX", online),
         (f"{alter} ADD CONSTRAINT {check}\n  CHECK (public_id IS NOT NULL) ENABLE NOVALIDATE", "", "constraint", brief),
         (f"{alter} MODIFY CONSTRAINT {check} VALIDATE", "Reads the whole table once.", "constraint", online),

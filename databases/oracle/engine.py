@@ -7,8 +7,6 @@ questions and reports the answers (`QUESTIONS`).
 from importlib.util import find_spec
 
 from keybench.databases.contract.questions import JudgedTrial, Question, QuestionLoad, Verdict
-from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.core import questions as ask
 from keybench.databases.core.questions import BESIDE_ROWS, EVERY_LAYOUT, ONE_WRITER, REBUILT, WITH_A_PAST
 from keybench.databases.core.server_engine import ServerEngine
@@ -19,11 +17,6 @@ from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
-
-CAVEAT = (
-    "Oracle: this adapter was written from documentation and has not been checked against a live server. What this run "
-    "shows about it stands below; docs/verify-mssql-oracle.md says where to send it."
-)
 
 
 def _leaves_add_up(trial: JudgedTrial) -> Verdict | None:
@@ -61,30 +54,21 @@ QUESTIONS = (
 
 _NO_KINDS = "Oracle counts appends (90-10 splits) and all leaf splits: edge and interior ones come together."
 _NO_CHAIN = "INDEX_STATS says nothing of where blocks lie: only a dump of the index would."
-_NO_CACHE = "keybench does not read Oracle's counters of physical reads and writes: nothing here could check them."
 _NO_IMAGES = "Oracle logs no whole blocks, except while files are backed up."
-
-
-def _alternatives() -> str:
-    """What a user without a container can do, for messages."""
-    return (
-        "give the URL of a server of yours, --server oracle://user@host/service, or choose a database that needs no "
-        f"Docker ({choices_without_docker()})."
-    )
 
 
 class Oracle(ServerEngine):
     """The engine; its driver is imported when a server is started or reached."""
 
-    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
-        """The settings of a profile and cache size."""
-        return settings.for_profile(profile, cache)
-
     def missing(self, server: str) -> str:
         """Why a container cannot be started here; empty where it can."""
+        instead = (
+            "give the URL of a server of yours, --server oracle://user@host/service, or choose a database that needs "
+            f"no Docker ({choices_without_docker()})."
+        )
         if server not in self.servers:
-            return f"Oracle has no server kind {server}: {_alternatives()}"
-        return without_containers("Oracle", _alternatives()) or ("" if find_spec("oracledb") else connection.missing())
+            return f"Oracle has no server kind {server}: {instead}"
+        return without_containers("Oracle", instead) or ("" if find_spec("oracledb") else connection.MISSING)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes per row: (the key's index filled in order, everything with free room, redo and undo)."""
@@ -107,7 +91,9 @@ ENGINE = Oracle(
     page_bytes=8192,
     default_fill=90,
     parts={
+        "settings": "settings:for_profile",
         "address_of": "settings:address_of",
+        "connection": "connection:connect",
         "admin": "admin:OracleAdmin",
         "session": "session:OracleSession",
         "owned_schema": "admin:TrialTables",
@@ -120,16 +106,10 @@ ENGINE = Oracle(
     usual_role="nonclustered",
     rebuilds=True,
     settable=settings.SETTABLE,
-    caveat=CAVEAT,
+    caveat=ask.UNVERIFIED.format("Oracle"),
     questions=QUESTIONS,
-    absent={
-        Metric.EDGE_SPLITS: _NO_KINDS,
-        Metric.INTERIOR_SPLITS: _NO_KINDS,
-        Metric.LEAF_FRAGMENTATION: _NO_CHAIN,
-        Metric.LEAF_NONADJACENT: _NO_CHAIN,
-        Metric.LOG_PAGE_IMAGES: _NO_IMAGES,
-        Metric.LOG_PAGE_IMAGE_BYTES: _NO_IMAGES,
-        Metric.PAGES_READ: _NO_CACHE,
-        Metric.PAGES_WRITTEN: _NO_CACHE,
-    },
+    absent=dict.fromkeys((Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS), _NO_KINDS)
+    | dict.fromkeys(ask.ORDER, _NO_CHAIN)
+    | dict.fromkeys(ask.IMAGES, _NO_IMAGES)
+    | dict.fromkeys((Metric.PAGES_READ, Metric.PAGES_WRITTEN), ask.NO_CACHE.format("Oracle")),
 )

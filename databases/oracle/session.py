@@ -11,18 +11,16 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.core.dbapi import ArraySession, Row
 from keybench.databases.core.ddl import sent_columns
 from keybench.databases.oracle import connection, ddl, probes
+from keybench.databases.oracle.connection import OracleConnection
 from keybench.errors import ServerError
 from keybench.model.table import Table
 
 
-class OracleSession(ArraySession):
+class OracleSession(ArraySession[OracleConnection]):
     """One writer's connection to one table."""
 
-    title = "Oracle"
-
     def __init__(self, address: Address, table: Table) -> None:
-        self._connection = connection.connect(address)
-        super().__init__(table, self._connection, [ddl.insert(each) for each in table.family])
+        super().__init__(table, connection.connect(address), [ddl.insert(each) for each in table.family])
         self._cursor: Any = self._connection.raw.cursor()
         driver = self._connection.module
         types = {"int": driver.DB_TYPE_NUMBER, "text": table.column.width}  # the driver takes a width as a text's type

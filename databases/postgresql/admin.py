@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from psycopg import pq, sql
 
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
-from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
+from keybench.databases.core.coordination import TABLE, Dialect, definitions
 from keybench.databases.core.owned_tables import OwnedTables, drop_own
 from keybench.databases.core.probes import SizesProbe, UnreadableError
 from keybench.databases.hosting.url_server import LOCK_SECONDS
@@ -80,7 +80,7 @@ class PostgresAdmin(AdminConnection, Admin):
 
     def wait_sampler(self) -> ActivitySampler:
         """Samples from pg_stat_activity."""
-        return ActivitySampler(self.address)
+        return ActivitySampler(AdminConnection(self.address))
 
     def create(self, table: Table) -> None:
         """Drops the table and its parent, makes a checkpoint if permitted, and creates both tables, empty."""
@@ -107,10 +107,8 @@ class PostgresAdmin(AdminConnection, Admin):
         return self.index_bytes(table), int(total)
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
-        """The keys in heap order, a range of heap pages at a time. The server joins each range's keys to one value.
-
-        If each key were a row of its own, the client would make one call per row.
-        """
+        """The keys in heap order, a range of heap pages at a time. The server joins each range's keys to one value. If
+        each key were a row of its own, the client would make one call per row."""
         for data in self._joined(table, self._sent_key(table), key_bytes(table.column)):
             yield key_array(table, data)
 
@@ -144,9 +142,7 @@ class PostgresAdmin(AdminConnection, Admin):
 
     def _joined(self, table: Table, expression: str, width: int) -> Iterator[NDArray[np.uint8]]:
         """The bytes of an expression for every row in heap order, a range of heap pages at a time: uint8 (rows, width).
-
-        A plain scan may give rows in another order (parallel and synchronised scans).
-        """
+        A plain scan may give rows in another order (parallel and synchronised scans)."""
         name = ddl.name(table)
         pages = self.value("SELECT pg_relation_size(%s::regclass)", name) // self.page_bytes
         for first in range(0, pages, _SLICE_PAGES):
@@ -169,10 +165,8 @@ class PostgresAdmin(AdminConnection, Admin):
         return np.concatenate(slices) if slices else self.ordered_keys(table)  # type: ignore[return-value]
 
     def settle(self, table: Table) -> None:
-        """Runs VACUUM, as autovacuum would after deletions; autovacuum is off.
-
-        By default, VACUUM leaves an index alone if less than 2 % of the table's pages have dead rows.
-        """
+        """Runs VACUUM, as autovacuum would after deletions; autovacuum is off. By default, VACUUM leaves an index alone
+        if less than 2 % of the table's pages have dead rows."""
         self.rows(f"VACUUM (INDEX_CLEANUP ON) {ddl.name(table)}")
 
     def updates(self, table: Table) -> tuple[int, int] | None:
@@ -258,11 +252,9 @@ class Schema(OwnedTables[AdminConnection]):
         return bool(self._server.value(_IS_MARKED, SCHEMA, COMMENT))
 
     def remove(self) -> Sequence[str]:
-        """Drops the trials' tables. Also drops the schema if keybench made it and nothing else is in it.
-
-        Removes nothing while a run uses the server. Raises ServerError, and changes nothing, if somebody else's object
-        depends on a table.
-        """
+        """Drops the trials' tables. Also drops the schema if keybench made it and nothing else is in it. Removes
+        nothing while a run uses the server. Raises ServerError, and changes nothing, if somebody else's object depends
+        on a table."""
         try:
             with self._server.errors(), self._server.raw.transaction():
                 return [] if self._locked_out() else self._drop_all()
@@ -293,20 +285,12 @@ class Schema(OwnedTables[AdminConnection]):
 
 
 _BOARD = f"{SCHEMA}.{TABLE}"
-_CREATE_BOARD = (
-    f"CREATE UNLOGGED TABLE IF NOT EXISTS {_BOARD} {definitions()} WITH (fillfactor = 10, autovacuum_enabled = false)"
-    + ddl.marked(_BOARD)
+BOARD = Dialect(
+    _BOARD,
+    create=f"CREATE UNLOGGED TABLE IF NOT EXISTS {_BOARD} {definitions()} "
+    f"WITH (fillfactor = 10, autovacuum_enabled = false){ddl.marked(_BOARD)}",
+    listed=_LISTED,
+    mark="%s",
+    session="SET synchronous_commit = off; SET client_min_messages = warning",
 )
 """Unlogged, so that its changes do not wait for the disk. The fill factor leaves room for new versions of the rows."""
-
-
-def coordination_table(address: Address) -> CoordinationTable:
-    """A new connection to the coordination table.
-
-    Raises EnvironmentMissing if a URL's server cannot be reached, and ServerError for other servers.
-    """
-    server = AdminConnection(address)
-    server.rows("SET synchronous_commit = off; SET client_min_messages = warning")
-    return CoordinationTable(
-        server, Dialect(_BOARD, create=_CREATE_BOARD, drop=f"DROP TABLE {_BOARD}", listed=_LISTED, mark="%s")
-    )

@@ -48,7 +48,6 @@ def place(address: Address) -> str:
 
 
 def _unreachable(address: Address, message: str) -> KeybenchError:
-    """The error for a failed connection, by libpq's message."""
     reason = " ".join(message.split())
     return unreachable(address, "PostgreSQL", place(address), reason, "host, port, user, password and database")
 
@@ -79,7 +78,6 @@ class _Connection(psycopg.Connection[Any]):
         return super().wait(self._limited(gen), *arguments, **named)
 
     def _limited(self, gen: Any) -> Any:
-        """The same generator with an end."""
         deadline = time.monotonic() + self.seconds
         try:
             state = next(gen)
@@ -94,10 +92,8 @@ class _Connection(psycopg.Connection[Any]):
 
 
 def connect(address: Address) -> _Connection:
-    """A connection in autocommit.
-
-    Raises EnvironmentMissing if a URL's server cannot be reached, and ServerError for other servers.
-    """
+    """A connection in autocommit. Raises EnvironmentMissing if a URL's server cannot be reached, and ServerError for
+    other servers."""
     info = conninfo(address)
     try:
         return _Connection.connect(info, autocommit=True)
@@ -117,10 +113,8 @@ def connect_raw(address: Address) -> pq.abc.PGconn:
 
 
 def create_database(admin: psycopg.Connection) -> None:
-    """Creates the database of trials with a usual collation: ICU's English if the server has ICU.
-
-    The collation affects only columns that name no collation (`char36-default`).
-    """
+    """Creates the database of trials with a usual collation: ICU's English if the server has ICU. The collation affects
+    only columns that name no collation (`char36-default`)."""
     icu = admin.execute("SELECT count(*) FROM pg_collation WHERE collname = 'en-US-x-icu'").fetchone() == (1,)
     if icu and admin.info.server_version >= ddl.ICU_DATABASES:
         admin.execute(
@@ -229,9 +223,7 @@ def require_postgresql(version: str) -> None:
 
 def address_of(text: str, _chosen: Mapping[str, str]) -> Address:
     """The address of a postgresql:// URL, with a reference in place of its password; no chosen setting changes it.
-
-    Raises UsageError, which does not show the URL, if it cannot be understood or holds another kind of secret.
-    """
+    Raises UsageError, which does not show the URL, if it cannot be understood or holds another kind of secret."""
     parts = url.parse(text)
     parameters: dict[str, str] = {}
     if parts:

@@ -8,22 +8,7 @@ import re
 from collections.abc import Sequence
 
 from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
-from keybench.databases.core.ddl import (
-    AFTER_STANDSTILL,
-    FILL_CHILDREN,
-    FILL_NEW_KEYS,
-    FILL_SAME_KEYS,
-    NEXT_RANGES,
-    NO_FUNCTION,
-    PUBLIC_ID,
-    SERVER_MAKES,
-    STANDSTILL,
-    fill_public_ids,
-    identifier,
-    server_made,
-    uuid_version,
-    without_default,
-)
+from keybench.databases.core import ddl as core
 from keybench.databases.postgresql.settings import DEDUPLICATE
 from keybench.databases.registry import scripts
 from keybench.errors import ServerError, UsageError
@@ -68,10 +53,8 @@ def name(table: Table) -> str:
 
 
 def create(table: Table) -> tuple[str, ...]:
-    """The statements that create the table, without its parent. The key's index is the primary key's.
-
-    A table by date has an index on the time of creation, because PostgreSQL keeps no table in an index's order.
-    """
+    """The statements that create the table, without its parent. The key's index is the primary key's. A table by date
+    has an index on the time of creation, because PostgreSQL keeps no table in an index's order."""
     payload = ", payload text NOT NULL" if table.payload else ""
     status = ", status integer NOT NULL DEFAULT 0" if table.status else ""
     default = f" {table.server_keys.declaration}" if table.server_keys else ""
@@ -144,22 +127,13 @@ SERVER_UUID_V7 = 180_000
 """uuidv7()."""
 
 SERVER_KEYS = (
-    ServerKeys(
-        "server-identity", "the server's own sequence", "bigint", "rfc", "GENERATED ALWAYS AS IDENTITY", replica=CONTROL
-    ),
-    ServerKeys(
-        "server-uuid-v4", "gen_random_uuid()", "uuid", "none", "DEFAULT gen_random_uuid()", SERVER_UUID_V4, RANDOM
-    ),
-    ServerKeys(
-        "server-uuidv7",
-        "uuidv7(): milliseconds, 12 bits of their fraction",
-        "uuid",
-        "rfc",
-        "DEFAULT uuidv7()",
-        SERVER_UUID_V7,
-        "postgresql-uuidv7",
-    ),
-)
+    ServerKeys("server-identity", "the server's own sequence", "bigint",
+               "rfc", "GENERATED ALWAYS AS IDENTITY", replica=CONTROL),
+    ServerKeys("server-uuid-v4", "gen_random_uuid()", "uuid",
+               "none", "DEFAULT gen_random_uuid()", SERVER_UUID_V4, RANDOM),
+    ServerKeys("server-uuidv7", "uuidv7(): milliseconds, 12 bits of their fraction", "uuid",
+               "rfc", "DEFAULT uuidv7()", SERVER_UUID_V7, "postgresql-uuidv7"),
+)  # fmt: skip
 
 
 def check(keys: ServerKeys, version: int) -> None:
@@ -203,28 +177,23 @@ def _maker(table: KeyedTable) -> tuple[list[Statement], str, str]:
     version = version_number(table.version)
     if table.by_clients:
         return [], "", BY_CLIENTS
-    if server_keys := server_made(SERVER_KEYS, table.layout, table.column, version):
-        note = SERVER_MAKES
-        if "IDENTITY" in server_keys.declaration:
-            note = "The server numbers the rows."
-        elif server_keys.replica != table.layout:
-            note += f" Its keys are of the layout {server_keys.replica}."
-        return [], server_keys.declaration, note
-    if uuid_version(table.layout) == 7 and table.column.name == "uuid":
+    if server_keys := core.server_made(SERVER_KEYS, table.layout, table.column, version):
+        return [], server_keys.declaration, core.of_server(server_keys, table.layout)
+    if core.uuid_version(table.layout) == 7 and table.column.name == "uuid":
         dear = "It costs a row more time than its index does: keys made by the application are cheaper."
         first = _function("uuid_v7", f"Before version 18 the server has no uuidv7(). {dear}")
-        return [first], "DEFAULT uuid_v7()", SERVER_MAKES
+        return [first], "DEFAULT uuid_v7()", core.SERVER_MAKES
     if table.layout in _COMBS and table.column.name == "uuid":
         first = _function("new_comb", "A random GUID whose first six bytes are milliseconds.")
-        return [first], "DEFAULT new_comb()", SERVER_MAKES
-    return [], "", NO_FUNCTION
+        return [first], "DEFAULT new_comb()", core.SERVER_MAKES
+    return [], "", core.NO_FUNCTION
 
 
 def creating(table: KeyedTable) -> Sequence[Statement]:
     """The table with its key, and first the function that makes keys, if the server lacks one."""
     first, declaration, note = _maker(table)
     key = " ".join(filter(None, ["id", table.column.sql_type, declaration, "PRIMARY KEY"]))
-    sql = f"CREATE TABLE {identifier(table.name)} (\n  {key},\n  created_at timestamptz NOT NULL DEFAULT now()\n)"
+    sql = f"CREATE TABLE {core.identifier(table.name)} (\n  {key},\n  created_at timestamptz NOT NULL DEFAULT now()\n)"
     if layout(table.layout).kind == "uuid" and table.column.form == "text":
         note += " As text, a key takes 37 bytes instead of 16: prefer the type uuid."
     return [*first, Statement(sql, note, True, f"{_DOCS}datatype-uuid.html")]
@@ -233,14 +202,14 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
 def switching(table: KeyedTable) -> Sequence[Statement]:
     """A new default; with keys of the application, nothing to run."""
     first, declaration, note = _maker(table)
-    if step := without_default(table, declaration, note):
+    if step := core.without_default(table, declaration, note):
         return [step]
     return [*first, _altering(table, f"ALTER COLUMN id SET {declaration}", note)]
 
 
 def rebuilding(table: KeyedTable) -> Sequence[Statement]:
     """The index of the primary key, online, and its statistics."""
-    index = identifier(f"{table.name}_pkey")
+    index = core.identifier(f"{table.name}_pkey")
     docs = f"{_DOCS}sql-reindex.html"
     weak = f"{_WEAK} It waits for transactions that began before it."
     listed = [
@@ -275,11 +244,11 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
     """A new key beside the old one. New rows get it from a default, or from a trigger if it is the old key; old rows in
     batches. Then the two change places in one short transaction."""
     functions, declaration, note = _maker(into)
-    name, trigger = identifier(table.name), identifier(f"{table.name}_id_new")
-    index, constraint = identifier(f"{table.name}_id_new"), identifier(f"{table.name}_pkey")
+    name, trigger = core.identifier(table.name), core.identifier(f"{table.name}_id_new")
+    index, constraint = core.identifier(f"{table.name}_id_new"), core.identifier(f"{table.name}_pkey")
     same_key = _SAME_KEY.get((table.column.name, into.column.name))
     numbers = "IDENTITY" in declaration
-    sequence = identifier(f"{table.name}_id_new_seq")
+    sequence = core.identifier(f"{table.name}_id_new_seq")
     if numbers:  # adding an identity column would write the whole table again
         literal = sequence.replace("'", "''")
         declaration = f"DEFAULT nextval('{literal}')"
@@ -308,9 +277,11 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
         steps.append(_altering(table, f"ALTER COLUMN id_new SET {meanwhile}", "New rows get both keys."))
         if not declaration:
             change.append(f"ALTER TABLE {name} ALTER COLUMN id_new DROP DEFAULT")
-    fill = FILL_SAME_KEYS if same_keys else FILL_NEW_KEYS
-    steps.append(Statement("", f"{fill} VACUUM between batches: each updated row leaves a dead one. {FILL_CHILDREN}"))
-    steps += [_unique_index(table, index, "id_new"), *_checking(table, "id_new"), Statement("", STANDSTILL)]
+    fill = core.FILL_SAME_KEYS if same_keys else core.FILL_NEW_KEYS
+    steps.append(
+        Statement("", f"{fill} VACUUM between batches: each updated row leaves a dead one. {core.FILL_CHILDREN}")
+    )
+    steps += [_unique_index(table, index, "id_new"), *_checking(table, "id_new"), Statement("", core.STANDSTILL)]
     change += [
         f"ALTER TABLE {name} DROP CONSTRAINT {_check(table, 'id_new')},\n  DROP CONSTRAINT {constraint},\n  "
         f"ADD CONSTRAINT {constraint} PRIMARY KEY USING INDEX {index}",
@@ -321,7 +292,7 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
     ]
     note = "New rows have no old key. If anybody may still ask for old keys, index the column before this step."
     later = "NOT VALID makes the foreign key at once; validate it while programs run."
-    steps += [_transaction(change, note), Statement("", f"{AFTER_STANDSTILL} {later}")]
+    steps += [_transaction(change, note), Statement("", f"{core.AFTER_STANDSTILL} {later}")]
     return [*functions, *steps]
 
 
@@ -330,13 +301,13 @@ def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
     if table.column.form != "int":
         return [UNTESTED]
     version_number(table.version)
-    name, make = identifier(table.name), "gen_random_uuid()"
-    fill = Statement(fill_public_ids(name, make), NEXT_RANGES, True, f"{_DOCS}sql-update.html", "Its rows.")
+    name, make = core.identifier(table.name), "gen_random_uuid()"
+    fill = Statement(core.fill_public_ids(name, make), core.NEXT_RANGES, True, f"{_DOCS}sql-update.html", "Its rows.")
     return [
-        _altering(table, "ADD COLUMN public_id uuid", PUBLIC_ID),
+        _altering(table, "ADD COLUMN public_id uuid", core.PUBLIC_ID),
         _altering(table, f"ALTER COLUMN public_id SET DEFAULT {make}", "Only new rows get one."),
         fill,
-        _unique_index(table, identifier(f"{table.name}_public_id"), "public_id"),
+        _unique_index(table, core.identifier(f"{table.name}_public_id"), "public_id"),
         *_checking(table, "public_id"),
         _transaction(
             [
@@ -348,20 +319,19 @@ def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
 
 
 def _altering(table: KeyedTable, change: str, note: str = "", locks: str = _BRIEF) -> Statement:
-    """The statement ALTER TABLE with this change."""
-    return Statement(f"ALTER TABLE {identifier(table.name)} {change}", note, True, _ALTER_TABLE, locks)
+    return Statement(f"ALTER TABLE {core.identifier(table.name)} {change}", note, True, _ALTER_TABLE, locks)
 
 
 def _unique_index(table: KeyedTable, index: str, column: str) -> Statement:
     """Builds a unique index on a column, online."""
-    sql = f"CREATE UNIQUE INDEX CONCURRENTLY {index} ON {identifier(table.name)} ({column})"
+    sql = f"CREATE UNIQUE INDEX CONCURRENTLY {index} ON {core.identifier(table.name)} ({column})"
     note = "Reads the whole table twice. No transaction around it. If it fails, drop the index and run it again."
     return Statement(sql, note, True, f"{_DOCS}sql-createindex.html", _WEAK)
 
 
 def _check(table: KeyedTable, column: str) -> str:
     """The name of the constraint by which a column has no NULL."""
-    return identifier(f"{table.name}_{column}_set")
+    return core.identifier(f"{table.name}_{column}_set")
 
 
 def _checking(table: KeyedTable, column: str) -> list[Statement]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from keybench.databases.contract.questions import QuestionLoad
 from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.core import questions as ask
 from keybench.databases.core.server_engine import ServerEngine
 from keybench.databases.postgresql import ddl, servers, settings
@@ -18,17 +17,12 @@ from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 from keybench.pagemodels.postgresql import records
 
 _SERVER_KEYS = QuestionLoad("keys of the server", "quick", ("server-identity", "server-uuid-v4"), 50_000)
-_SEVERAL = (ask.WRITERS_TOGETHER, ask.WRITERS_APART)
 _LOG = "the write-ahead log"
 
 
 @dataclass(frozen=True)
 class PostgreSQL(ServerEngine):
     """The engine. For all key roles its tables are heaps with the key's index beside them: none is clustered."""
-
-    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
-        """The server settings of a profile and cache size."""
-        return settings.settings_for(profile, cache)
 
     def values_with(self, settings: Settings, chosen: Mapping[str, str]) -> Mapping[str, str]:
         """The server's own settings (`Settings.values`) with those that the user chose."""
@@ -55,7 +49,9 @@ ENGINE = PostgreSQL(
     columns=ddl.COLUMNS,
     servers=("container", "local", "embedded"),
     parts={
+        "settings": "settings:for_profile",
         "address_of": "connection:address_of",
+        "connection": "connection:AdminConnection",
         "admin": "admin:PostgresAdmin",
         "session": "session:PostgresSession",
         "owned_schema": "admin:Schema",
@@ -76,12 +72,12 @@ ENGINE = PostgreSQL(
     settable=settings.SETTABLE,
     absent={Metric.SPLIT_COUNTER: "PostgreSQL counts no page splits: keybench reads them, by kind, from its log."},
     questions=(
-        ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *_SEVERAL, ask.BY_DATE, ask.CHILDREN),
+        ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *ask.SEVERAL_WRITERS, ask.BY_DATE, ask.CHILDREN),
         ask.pages(*ask.IN_ORDER),
         ask.density(*ask.IN_ORDER),
         ask.leaf_order(*ask.IN_ORDER),
-        ask.kinds_of_splits(*ask.IN_ORDER, *_SEVERAL, log=_LOG),
-        ask.arrival(*_SEVERAL, log=_LOG),
+        ask.kinds_of_splits(*ask.IN_ORDER, *ask.SEVERAL_WRITERS, log=_LOG),
+        ask.arrival(*ask.SEVERAL_WRITERS, log=_LOG),
         ask.by_date(ask.BY_DATE, log=_LOG),
         ask.children(ask.CHILDREN, log=_LOG),
         ask.log_holds_rows(ask.ONE_WRITER),

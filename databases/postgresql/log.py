@@ -47,10 +47,8 @@ def position(server: AdminConnection) -> str:
 
 
 def keep_log(server: AdminConnection, purpose: str, table: Table) -> None:
-    """Makes a private server keep its log from here on, until `release_log`; does nothing on a user's own server.
-
-    It creates a replication slot named after purpose and table. The next trial replaces a slot that a failed one left.
-    """
+    """Makes a private server keep its log from here on, until `release_log`; does nothing on a user's own server. It
+    creates a replication slot named after purpose and table. The next trial replaces a slot that a failed one left."""
     if server.is_private:
         release_log(server, purpose, table)
         server.rows("SELECT pg_create_physical_replication_slot(%s, true, true)", _slot(purpose, table))
@@ -159,11 +157,9 @@ class PrivateLog:
         return f"{1:08X}{high:08X}{low:08X}"
 
     def _before_header(self, place: int) -> int:
-        """The start of the page if `place` is just past the page's header, else `place`.
-
-        The server reports the place of its next record past the header. If pg_waldump (15 and 18) gets that place as
-        its end, it takes what an earlier page left in its buffer for one more record, and fails.
-        """
+        """The start of the page if `place` is just past the page's header, else `place`. The server reports the place
+        of its next record past the header. If pg_waldump (15 and 18) gets that place as its end, it takes what an
+        earlier page left in its buffer for one more record, and fails."""
         header = 40 if place % self.segment_bytes < _PAGE_BYTES else 24  # a segment's first page has a longer one
         return place - header if place % _PAGE_BYTES == header else place
 
@@ -235,10 +231,8 @@ class WalRecorder:
 
 
 def transactions(chunks: Iterable[bytes], relations: Sequence[str]) -> list[NDArray[np.int64]]:
-    """The transaction of each insertion into the leaves of each of these indexes, in order.
-
-    `chunks` are the text of log records, one record per line.
-    """
+    """The transaction of each insertion into the leaves of each of these indexes, in order. `chunks` are the text of
+    log records, one record per line."""
     parts = {relation.encode(): [np.empty(0, np.int64)] for relation in relations}
     for lines in _whole_lines(chunks):
         records = _INSERTION.findall(lines)
@@ -280,10 +274,8 @@ class Splits:
 
 
 def count_splits(chunks: Iterable[bytes], relation: str, capacity: int) -> Splits:
-    """Counts the splits in the text of log records, one record per line.
-
-    `relation` is tablespace/database/file as in the log; `capacity` is the number of entries of a full rightmost leaf.
-    """
+    """Counts the splits in the text of log records, one record per line. `relation` is tablespace/database/file as in
+    the log; `capacity` is the number of entries of a full rightmost leaf."""
     wanted = relation.encode()
     kinds = {"appends": 0, "edge": 0, "interior": 0, "branch": 0}
     for lines in _whole_lines(chunks):

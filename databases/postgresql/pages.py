@@ -58,10 +58,8 @@ def fields(pages: NDArray[np.uint8], kind: np.dtype[np.void], at: int) -> NDArra
 
 
 def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexSummary:
-    """Summarises all pages of an index, given in order in slices of uint8 (n, page bytes).
-
-    Raises ValueError if it is no nbtree.
-    """
+    """Summarises all pages of an index, given in order in slices of uint8 (n, page bytes). Raises ValueError if it is
+    no nbtree."""
     head, tail, used, page_bytes = _headers(slices)
     leaf = used & (tail["flags"] & LEAF != 0)
     number, following = np.flatnonzero(leaf), tail["next"][leaf].astype(np.int64)
@@ -111,9 +109,7 @@ def _merged(pages: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
     """All pages by level, from slices of them. Deleted pages count as free, which those of the last VACUUM are not yet.
-
-    `key`: where the bytes of the key are in an entry. The border of a leaf is the high key of the one before it.
-    """
+    `key`: where the bytes of the key are in an entry. The border of a leaf is the high key of the one before it."""
     highs: list[NDArray[np.uint8]] = []
 
     def with_high_keys(pages: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -187,11 +183,9 @@ def read_pages(server: AdminConnection, table: Table) -> ServerPages:
 
 
 def read(server: AdminConnection, table: Table, of_pages: Callable[[Iterable[NDArray[np.uint8]]], T]) -> T:
-    """What `of_pages` makes of all pages of the key's index, in slices of uint8 (n, page bytes).
-
-    They are read from a private server's file, else by pageinspect, else by pg_read_binary_file. UnreadableError if
-    none of these is possible.
-    """
+    """What `of_pages` makes of all pages of the key's index, in slices of uint8 (n, page bytes). They are read from a
+    private server's file, else by pageinspect, else by pg_read_binary_file. UnreadableError if none of these is
+    possible."""
     index, page_bytes = server.index_oid(table), server.page_bytes
     if server.data_folder:
         server.checkpoint()

@@ -6,9 +6,8 @@ the function behind the view, which costs less.
 
 import time
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
-from keybench.databases.contract.roles import Address
 from keybench.databases.core.probes import ServerProbe, UnreadableError, WaitSamples
 from keybench.databases.postgresql import connection, ddl, log
 from keybench.databases.postgresql.connection import AdminConnection
@@ -27,12 +26,10 @@ _SINCE = {
 
 
 class CountersProbe(ServerProbe[AdminConnection]):
-    """Differences of counters over a trial. Other work on the server counts too.
-
-    Pages read are those that the server read into its buffers for this database; written are those that it wrote from
-    its buffers for all databases. It cannot tell whether a page came from the disk or from the operating system's
-    cache. Before version 16 it counts pages that it adds to a file as read: the growth of the files is taken off.
-    """
+    """Differences of counters over a trial. Other work on the server counts too. Pages read are those that the server
+    read into its buffers for this database; written are those that it wrote from its buffers for all databases. It
+    cannot tell whether a page came from the disk or from the operating system's cache. Before version 16 it counts
+    pages that it adds to a file as read: the growth of the files is taken off."""
 
     supplies: Sequence[Metric] = (
         Metric.PAGES_READ,
@@ -113,10 +110,8 @@ def connected(server: AdminConnection) -> frozenset[int]:
 
 def wait_for_quiet(server: AdminConnection, standing: frozenset[int]) -> None:
     """Waits, at most `_MOST_QUIET_SECONDS`, until the writers' connections end: only then are their counters included.
-
     It does not wait for connections that were open before the trial (`standing`), which do none of its work. On a
-    user's own server one connection stays open for the whole run.
-    """
+    user's own server one connection stays open for the whole run."""
     deadline = time.monotonic() + _MOST_QUIET_SECONDS
     while connected(server) - standing and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -131,31 +126,14 @@ WHERE application_name = %s AND datid = %s AND backend_type = 'client backend' A
 GROUP BY 1"""
 
 
-class ActivitySampler:
-    """Takes samples by a connection of its own."""
+class ActivitySampler(WaitSamples[AdminConnection]):
+    """Samples of pg_stat_activity."""
 
-    def __init__(self, address: Address) -> None:
-        self._server = AdminConnection(address)
-        self._samples = WaitSamples()
-        try:
-            self._database = self._server.value("SELECT oid FROM pg_database WHERE datname = current_database()")
-            standing = self._server.rows(
-                "SELECT pid FROM pg_stat_activity WHERE application_name = %s AND datname = current_database()",
-                connection.APPLICATION,
-            )
-        except BaseException:
-            self._server.close()
-            raise
-        self._standing = [pid for (pid,) in standing]
+    def begin(self) -> None:
+        """Notes the connections that are there, the sampler's own among them, and the database."""
+        self._database = self._server.value("SELECT oid FROM pg_database WHERE datname = current_database()")
+        self._standing = [self._server.raw.info.backend_pid, *connected(self._server)]
 
-    def sample(self) -> None:
-        """Counts the writers' connections by what they wait for."""
-        self._samples.add(self._server.rows(_WAITS, connection.APPLICATION, self._database, self._standing))
-
-    def readings(self) -> Iterable[Reading]:
-        """The share of each kind of wait."""
-        return self._samples.shares()
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._server.close()
+    def waits(self) -> Iterable[tuple[Any, ...]]:
+        """The writers' connections by what they wait for."""
+        return self._server.rows(_WAITS, connection.APPLICATION, self._database, self._standing)

@@ -15,7 +15,7 @@ from pathlib import Path
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting import container, docker_daemon, private_server
 from keybench.databases.hosting.container import ContainerServer, Recipe
-from keybench.databases.hosting.private_server import START_SECONDS, PrivateFolder, PrivateServer
+from keybench.databases.hosting.private_server import PrivateFolder, PrivateServer
 from keybench.databases.postgresql.ddl import OLDEST, QUIET_INITDB, SCHEMA, USER
 from keybench.errors import EnvironmentMissing, UsageError
 
@@ -121,8 +121,8 @@ def missing(server: str) -> str:
 class LocalServer(PrivateServer):
     """A server of kind `embedded` or `local` with the given settings."""
 
-    def __init__(self, kind: str, settings: Settings, timeout: float = START_SECONDS) -> None:
-        """`timeout` is for the whole start, in seconds. Raises EnvironmentMissing if there are no such programs."""
+    def __init__(self, kind: str, settings: Settings) -> None:
+        """Raises EnvironmentMissing if there are no such programs."""
         installation = find_installation(kind)
         if installation is None:
             raise EnvironmentMissing(missing(kind))
@@ -144,7 +144,7 @@ class LocalServer(PrivateServer):
             restart_signal=signal.SIGINT,  # a fast shutdown, with a checkpoint
             parent_death_signal=signal.SIGQUIT,  # SIGKILL would leave its shared memory behind
         )
-        super().__init__("PostgreSQL", folder, timeout)
+        super().__init__("PostgreSQL", folder)
 
     def prepare(self) -> Address:
         """Creates the database of trials and the schema in it."""
@@ -161,7 +161,6 @@ class LocalServer(PrivateServer):
         return address
 
     def _address(self, database: str) -> Address:
-        """The address of a database on this server."""
         folder = self._kept.folder
         parameters = {"host": str(folder), "port": _PORT, "user": USER, "dbname": database}
         parameters |= {"data": str(folder / "data"), "programs": f"{self._kept.installation}/bin"}
@@ -215,5 +214,4 @@ def prepare(address: Address) -> Address:
 
 
 def _in_database(address: Address, database: str) -> Address:
-    """The address of another database on the same server."""
     return replace(address, parameters={**address.parameters, "dbname": database})

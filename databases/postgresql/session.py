@@ -12,7 +12,7 @@ from psycopg import pq
 from keybench.databases.contract.roles import Address, Session
 from keybench.databases.core.dbapi import cut
 from keybench.databases.core.exchange import AVAILABLE, Exchange, UnusualAnswer
-from keybench.databases.core.packing import FamilyBatch, beside, texts
+from keybench.databases.core.packing import FamilyBatch, beside, binary, texts
 from keybench.databases.hosting.url_server import with_next_step
 from keybench.databases.postgresql import connection, ddl, wire
 from keybench.databases.postgresql.wire import CopyBatch, key_text, moment_text, pack
@@ -33,7 +33,6 @@ _ABORTS = {b"40001": Aborted, b"40P01": DeadlockVictim}
 
 
 def _copy(table: Table) -> bytes:
-    """The COPY statement that takes a table's rows."""
     sent = "payload" if table.server_keys else ddl.columns(table)
     return f"COPY {ddl.name(table)} ({sent}) FROM STDIN".encode()
 
@@ -57,7 +56,7 @@ class PostgresSession(Session):
         payloads = texts(payload, start, len(keys))
         if rows_per_tx == 1 and len(keys) and not self._table.parent:
             self._prepare_insert()
-            created = wire.binary_moments(payload.moments(start, len(keys) if self._table.by_date else 0))
+            created = binary(payload.moments(start, len(keys) if self._table.by_date else 0), ">i8")
             values = [created] * self._table.by_date + [wire.binary_keys(self._table.column, keys), payloads]
             return wire.pack_requests(*values)
         text = key_text(self._table.column, keys)

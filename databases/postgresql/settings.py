@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import psutil
 
 from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.settings import CHECKPOINT, CacheSize, Profile, Setting, checkpoint, in_megabytes
+from keybench.databases.contract.settings import CHECKPOINT, CacheSize, Profile, Setting, checkpoint
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import PAGE_BYTES
@@ -41,19 +41,12 @@ PROFILES: dict[Profile, dict[str, str]] = {
     "fast": {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"},
 }
 
-RECORDED = (
-    *COMMON,
-    *PROFILES["durable"],
-    "shared_buffers",
-    "block_size",
-    "data_checksums",
-    "server_encoding",
-    "wal_segment_size",
-)
+_OTHERS = "shared_buffers", "block_size", "data_checksums", "server_encoding", "wal_segment_size"
+RECORDED = (*COMMON, *PROFILES["durable"], *_OTHERS)
 """The settings that `Admin.settings` reports."""
 
 
-def settings_for(profile: Profile, cache: CacheSize) -> Settings:
+def for_profile(profile: Profile, cache: CacheSize) -> Settings:
     """The settings of a profile and cache size on this machine."""
     quarter = psutil.virtual_memory().total // 4 // _MB
     megabytes = max(16, min(CACHE_MB[cache], quarter))
@@ -63,24 +56,15 @@ def settings_for(profile: Profile, cache: CacheSize) -> Settings:
 
 DEDUPLICATE = "deduplicate_items"
 SETTABLE = (
-    Setting(
-        "fillfactor",
-        "per cent to which the rightmost leaf of the key's index is filled",
-        "90",
-        "table",
-        numbers=range(10, 101),
-    ),
-    Setting(
-        "heap_fillfactor",
-        "per cent to which inserts fill the pages of the table; the rest is for new versions of its rows",
-        "100",
-        "table",
-        numbers=range(10, 101),
-    ),
+    Setting("fillfactor", "per cent to which the rightmost leaf of the key's index is filled",
+            "90", "table", numbers=range(10, 101)),
+    Setting("heap_fillfactor",
+            "per cent to which inserts fill the pages of the table; the rest is for new versions of its rows",
+            "100", "table", numbers=range(10, 101)),
     Setting("autovacuum", "whether the server cleans the table by itself", "off", "table", ("off", "on")),
     Setting(DEDUPLICATE, "whether a foreign key's index merges equal keys", "on", "table", ("on", "off")),
     checkpoint("max_wal_size", "4096M", 32),
-)
+)  # fmt: skip
 BLOCK_SIZE, ACCESS_METHOD = "block_size", "default_table_access_method"
 _MAX_WAL_SIZE = "max_wal_size"
 
@@ -95,8 +79,8 @@ def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
 
 def page_settings(variables: Mapping[str, str]) -> dict[str, str]:
     """The settings on which pages or their cost depend, from the server's settings, of which max_wal_size is in MB."""
-    checkpoint = in_megabytes(int(variables[_MAX_WAL_SIZE]) << 20)
-    return {BLOCK_SIZE: variables[BLOCK_SIZE], ACCESS_METHOD: variables[ACCESS_METHOD], CHECKPOINT: checkpoint}
+    unchanged = {name: variables[name] for name in (BLOCK_SIZE, ACCESS_METHOD)}
+    return {**unchanged, CHECKPOINT: f"{int(variables[_MAX_WAL_SIZE])}M"}
 
 
 def model_parameters(table: Table) -> dict[str, int | str]:

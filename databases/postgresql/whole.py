@@ -8,19 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.existing import Allow, WholeIndex
+from keybench.databases.postgresql import pages as nbtree
 from keybench.databases.postgresql.connection import AdminConnection
-from keybench.databases.postgresql.pages import (
-    DELETED,
-    HALF_DEAD,
-    HEADER,
-    HEADER_BYTES,
-    LEAF,
-    OFFSET,
-    SPECIAL,
-    by_level,
-    by_pageinspect,
-    fields,
-)
 from keybench.errors import EnvironmentMissing, UsageError
 from keybench.model.column import Column
 from keybench.model.table import Table
@@ -46,12 +35,12 @@ def whole_index(
     page_bytes = server.page_bytes
     size = int(server.value("SELECT pg_relation_size(%s::oid)", index))
     allow(size, "pageinspect reads each page of the index once, which only a superuser may.")
-    read, starts = by_pageinspect(server, pageinspect, index), range(0, size // page_bytes, _SLICE)
+    read, starts = nbtree.by_pageinspect(server, pageinspect, index), range(0, size // page_bytes, _SLICE)
     slices = (read(at, min(_SLICE, size // page_bytes - at)) for at in starts)
     where, by_page = entry_key(column), dict[int, NDArray[np.uint8]]()
     pages_of_slices = (np.frombuffer(data, np.uint8).reshape(-1, page_bytes) for data in slices)
     try:
-        pages = by_level(_keys_by_page(pages_of_slices, where, entry_bytes(column), by_page), where)
+        pages = nbtree.by_level(_keys_by_page(pages_of_slices, where, entry_bytes(column), by_page), where)
     except ValueError as error:
         raise UsageError(f"{error}: ask again while nobody inserts.") from None
     keys = np.concatenate([by_page[page] for page in pages.levels[0].numbers.tolist()])
@@ -68,18 +57,17 @@ def _keys_by_page(
     slices: Iterable[NDArray[np.uint8]], key: slice, entry: int, keys: dict[int, NDArray[np.uint8]]
 ) -> Iterator[NDArray[np.uint8]]:
     """The slices unchanged; on the way, the keys of all leaves go to `keys`, by page number: (entries, key's bytes).
-
     `key`: where the key is in an entry. UsageError unless all entries have `entry` bytes, one row each, and none of
-    them is marked as dead: those go at the next split, which no page model knows.
-    """
+    them is marked as dead: those go at the next split, which no page model knows."""
     first = 0
     for pages in slices:
-        tail = fields(pages, SPECIAL, pages.shape[1] - SPECIAL.itemsize)
-        lower = fields(pages, HEADER, 0)["lower"].astype(np.int64)
-        for i in np.flatnonzero((tail["flags"] & LEAF != 0) & (tail["flags"] & (DELETED | HALF_DEAD) == 0)):
+        tail = nbtree.fields(pages, nbtree.SPECIAL, pages.shape[1] - nbtree.SPECIAL.itemsize)
+        lower = nbtree.fields(pages, nbtree.HEADER, 0)["lower"].astype(np.int64)
+        for i in np.flatnonzero(tail["flags"] & (nbtree.LEAF | nbtree.DELETED | nbtree.HALF_DEAD) == nbtree.LEAF):
             page = pages[i]
-            pointers = page[HEADER_BYTES : lower[i]].view("<u4")[int(tail["next"][i] != 0) :]  # without the high key
-            at = (pointers & OFFSET).astype(np.int64)
+            pointers = page[nbtree.HEADER_BYTES : lower[i]].view("<u4")
+            pointers = pointers[int(tail["next"][i] != 0) :]  # without the high key
+            at = (pointers & nbtree.OFFSET).astype(np.int64)
             info = page[at[:, None] + _INFO].view("<u2")[:, 0]
             if (info & _ENTRY_BYTES != entry).any() or (info & _SEVERAL_ROWS).any():
                 raise UsageError("entries of this index have several sizes, which its page model does not know.")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.core.exchange import Requests, UnusualAnswer
-from keybench.databases.core.packing import Varying, beside, decimal, lines, repeated
+from keybench.databases.core.packing import Varying, beside, binary, decimal, lengths, lines, repeated
 from keybench.databases.postgresql import ddl
 from keybench.model.byteorder import hexadecimal, text36
 from keybench.model.column import Column
@@ -51,10 +51,8 @@ def moment_text(moments: NDArray[np.int64]) -> Bytes:
 
 
 def pack(keys: Bytes, payload: Bytes | Varying, rows_per_tx: int) -> list[CopyBatch]:
-    """Batches of `rows_per_tx` rows (the last may be shorter), all in one buffer.
-
-    `keys` is (n, width), `payload` (n, characters). If one of them has no characters, rows do not have that field.
-    """
+    """Batches of `rows_per_tx` rows (the last may be shorter), all in one buffer. `keys` is (n, width), `payload` (n,
+    characters). If one of them has no characters, rows do not have that field."""
     n = len(keys)
     tab = repeated(b"\t" if keys.shape[1] and payload.shape[1] else b"", n)
     text = lines(keys, tab, payload, repeated(b"\n", n))
@@ -91,7 +89,7 @@ def binary_keys(column: Column, keys: Keys) -> NDArray[np.uint8]:
     """The keys as parameters of the column's type in binary: uint8 (n, width)."""
     encoded = column.encode(keys)
     if column.form == "int":
-        return encoded.astype(f">i{column.width}").view(np.uint8).reshape(-1, column.width)
+        return binary(encoded, f">i{column.width}")
     return np.ascontiguousarray(encoded, np.uint8)
 
 
@@ -100,20 +98,15 @@ def pack_requests(*values: Bytes | Varying) -> Requests:
     left out."""
     columns_sent = [column for column in values if column.shape[1]]
     n = len(columns_sent[0])
-    lengths = [_lengths(column) for column in columns_sent]
+    of_values = [lengths(column) for column in columns_sent]
     before = _BEFORE + struct.pack(">H", len(columns_sent))
     # The length of Bind counts itself (4), what is before the parameters, each with its length (4), and 2 bytes of
     # `_AFTER`.
-    bind = np.sum([4 + length for length in lengths], axis=0) + 4 + len(before) + 2
-    columns: list[Bytes | Varying] = [repeated(b"B", n), _number(bind), repeated(before, n)]
-    for column, length in zip(columns_sent, lengths, strict=True):
-        columns += [_number(length), column]
+    bind = np.sum([4 + length for length in of_values], axis=0) + 4 + len(before) + 2
+    columns: list[Bytes | Varying] = [repeated(b"B", n), binary(bind, ">u4"), repeated(before, n)]
+    for column, length in zip(columns_sent, of_values, strict=True):
+        columns += [binary(length, ">u4"), column]
     return Requests(lines(*columns, repeated(_AFTER, n)))
-
-
-def binary_moments(values: NDArray[np.int64]) -> Bytes:
-    """Integers of 8 bytes as parameters: uint8 (n, 8)."""
-    return values.astype(">i8").view(np.uint8).reshape(-1, 8)
 
 
 def parameters_of(request: memoryview) -> list[bytes]:
@@ -150,16 +143,3 @@ def _error(body: bytes) -> str:
     more = {"DETAIL": b"D", "HINT": b"H", "CONTEXT": b"W"}
     said = [fields.get(b"M", ""), *(f"{title}: {fields[code]}" for title, code in more.items() if code in fields)]
     return " ".join(" ".join(said).split())
-
-
-def _lengths(column: Bytes | Varying) -> NDArray[np.int64]:
-    """Bytes of each value of a column: (n,)."""
-    if isinstance(column, Varying):
-        lengths: NDArray[np.int64] = column.kept.sum(axis=1)
-        return lengths
-    return np.full(len(column), column.shape[1], np.int64)
-
-
-def _number(values: NDArray[np.int64]) -> Bytes:
-    """Integers of four bytes as the protocol writes them: uint8 (n, 4)."""
-    return values.astype(">u4").view(np.uint8).reshape(-1, 4)

@@ -15,7 +15,7 @@ from keybench.databases.contract.roles import Address, Admin, PageOrder, Probe
 from keybench.databases.sqlite.connection import TableFiles, connect, files, page_counts, server_error, settings_of
 from keybench.databases.sqlite.ddl import Statements, check
 from keybench.databases.sqlite.pages import SqliteFile, all_pages, index_pages
-from keybench.databases.sqlite.probes import LogProbe, PagesProbe, page_order, tree_bytes
+from keybench.databases.sqlite.probes import LogProbe, PagesProbe, leaves, tree_bytes
 from keybench.databases.sqlite.settings import RECORDED, page_settings
 from keybench.errors import ServerError
 from keybench.model.column import EncodedKeys
@@ -87,7 +87,8 @@ class SqliteAdmin(Admin):
 
     def page_order(self, table: Table) -> PageOrder | None:
         """The leaves of the key's b-tree, which can always be read."""
-        return page_order(self._connection(table), Statements(table).tree)
+        numbers, cells, _ = leaves(self._connection(table), Statements(table).tree)
+        return PageOrder(numbers, cells)
 
     def index_pages(self, table: Table) -> ServerPages | None:
         """The pages of the key's b-tree, which can always be read."""
@@ -119,9 +120,7 @@ class SqliteAdmin(Admin):
 
     def rebuild(self, table: Table, fill: int) -> None:
         """VACUUM, which writes all tables of the file again, with full pages. The copy that it makes is in memory.
-
-        UsageError for another fill factor than 100: SQLite has none.
-        """
+        UsageError for another fill factor than 100: SQLite has none."""
         require_fill(fill)
         self.close()
         files = self._files(table.name)
@@ -143,7 +142,6 @@ class SqliteAdmin(Admin):
             self._open = None
 
     def _files(self, table: str) -> TableFiles:
-        """The files of the table of that name."""
         return files(self._address, table)
 
     def _connection(self, table: Table) -> apsw.Connection:

@@ -10,8 +10,7 @@ from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting.private_server import PrivateFolder, PrivateServer
 from keybench.errors import ServerError
 
-_NO_ROOM = 1 << 18
-"""Bytes: with fewer free ones, a disk is full. The log's index grows by 32 KiB."""
+_NO_ROOM = 1 << 18  # bytes: with fewer free ones, a disk is full (the log's index grows by 32 KiB)
 
 
 @dataclass(frozen=True)
@@ -47,9 +46,8 @@ def files(address: Address, table: str) -> TableFiles:
 
 
 def settings_of(address: Address) -> Settings:
-    """The settings of a server. It always has settings, because only keybench starts one."""
-    if address.settings is None:
-        raise ValueError("an embedded server needs settings")
+    """The settings of a server, which always has some, because only keybench starts one."""
+    assert address.settings
     return address.settings
 
 

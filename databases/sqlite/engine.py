@@ -29,7 +29,6 @@ _NO_WRITES = "SQLite counts the pages that go to its log, not those that checkpo
 _WHOLE_PAGES = "SQLite's WAL holds nothing but whole pages: see the log's bytes."
 
 _SERVER_KEYS = QuestionLoad("keys of the server", "quick", ("server-identity",), 50_000)
-_SEVERAL = (ask.WRITERS_TOGETHER, ask.WRITERS_APART)
 _STAMPS = "the moment at which each transaction had the database"
 
 
@@ -111,22 +110,15 @@ ENGINE = Sqlite(
     rebuilds=True,
     updates=True,
     fills=records.FILLS,
-    absent={
-        Metric.APPENDS: _NO_SPLITS,
-        Metric.EDGE_SPLITS: _NO_SPLITS,
-        Metric.INTERIOR_SPLITS: _NO_SPLITS,
-        Metric.BRANCH_SPLITS: _NO_SPLITS,
-        Metric.SPLIT_COUNTER: _NO_SPLITS,
-        Metric.LOG_PAGE_IMAGES: _WHOLE_PAGES,
-        Metric.LOG_PAGE_IMAGE_BYTES: _WHOLE_PAGES,
-        Metric.PAGES_WRITTEN: _NO_WRITES,
-    },
+    absent=dict.fromkeys((*ask.KINDS, Metric.BRANCH_SPLITS, Metric.SPLIT_COUNTER), _NO_SPLITS)
+    | dict.fromkeys(ask.IMAGES, _WHOLE_PAGES)
+    | {Metric.PAGES_WRITTEN: _NO_WRITES},
     questions=(
-        ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *_SEVERAL, ask.BY_DATE, ask.CHILDREN),
+        ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *ask.SEVERAL_WRITERS, ask.BY_DATE, ask.CHILDREN),
         ask.pages(*ask.IN_ORDER),
         ask.density(*ask.IN_ORDER),
         ask.leaf_order(*ask.IN_ORDER),
-        ask.arrival(*_SEVERAL, log=_STAMPS),
+        ask.arrival(*ask.SEVERAL_WRITERS, log=_STAMPS),
         ask.by_date(ask.BY_DATE, log=_STAMPS),
         ask.children(ask.CHILDREN, log=_STAMPS),
         ask.log_holds_rows(ask.ONE_WRITER),

@@ -210,9 +210,7 @@ class SqliteInspector(Inspector):
     @_damage()
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys from leaves of the table: neighbours where they lie in order of arrival, else a few of many leaves.
-
-        Neighbours in order of the key have the same leading bits.
-        """
+        Neighbours in order of the key have the same leading bits."""
         shape = self._shape(table.name)
         kinds = [_KINDS[column.form] if column.form else object for column in index.key]
         tree = self._tree(shape.root)
@@ -286,16 +284,13 @@ class SqliteInspector(Inspector):
         return whole_tree(self._file, root, column, beside)
 
     def _root(self, table: TableHere, index: IndexHere) -> int:
-        """The root page of the index's b-tree."""
         return self._shape(table.name).root if index.is_table else self._schema[index.name][2]
 
     def _values(
         self, leaves: Sequence[Page], shape: Shape, columns: Sequence[str], most: int
     ) -> Iterator[tuple[int, tuple[Value, ...]]]:
-        """(rowid, values of these columns) of up to `most` rows of each leaf; rows without the first are left out.
-
-        They are consecutive where the table has rowids, else evenly spread.
-        """
+        """(rowid, values of these columns) of up to `most` rows of each leaf; rows without the first are left out. They
+        are consecutive where the table has rowids, else evenly spread."""
         places = [None if column == shape.alias else shape.columns.index(column) for column in columns]
         for leaf in leaves:
             step = 1 if shape.rowids else max(1, len(leaf.cells) // most)
@@ -317,7 +312,6 @@ class SqliteInspector(Inspector):
         return self._trees[root]
 
     def _shape(self, name: str) -> Shape:
-        """How the table of that name is stored."""
         _, _, root, sql = self._schema[name]
         columns = [
             (str(column), str(declared or ""), int(str(key)))

@@ -113,10 +113,8 @@ def bytes_on_page(length: int, usable: int, *, of_rowids: bool) -> int:
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """(the signed 64-bit number at that place, where it ends). A number takes 1 to 9 bytes.
-
-    Each of the first eight holds seven bits, and its highest bit says that another byte follows. The ninth holds eight.
-    """
+    """(the signed 64-bit number at that place, where it ends). A number takes 1 to 9 bytes. Each of the first eight
+    holds seven bits, and its highest bit says that another byte follows. The ninth holds eight."""
     value = 0
     for place in range(at, at + 8):
         value = value << 7 | data[place] & 0x7F
@@ -127,10 +125,8 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def record_values(data: bytes, begin: int, end: int) -> Iterator[Value]:
-    """The values of the record in data[begin:end], which may lack its last ones; None for NULL and floats.
-
-    A record begins with the length of its header and the type of each value; the values follow the header.
-    """
+    """The values of the record in data[begin:end], which may lack its last ones; None for NULL and floats. A record
+    begins with the length of its header and the type of each value; the values follow the header."""
     header_length, place = read_varint(data, begin)
     value_end = header_end = begin + header_length
     types = []
@@ -198,10 +194,8 @@ class SqliteFile:
 
 
 def _logged(log: io.FileIO, page_bytes: int) -> dict[int, int]:
-    """Where the log has the last committed version of each page, by page number.
-
-    A frame is a header and a page. Frames with another salt than the log's are left from its earlier use.
-    """
+    """Where the log has the last committed version of each page, by page number. A frame is a header and a page. Frames
+    with another salt than the log's are left from its earlier use."""
     head = log.read(_WAL_HEADER)
     if _number(head, 0, 4) not in _WAL_MAGIC:
         return {}
@@ -238,11 +232,9 @@ class SampledTree:
 
 
 def sampled_tree(file: SqliteFile, root: int, most: int, rng: np.random.Generator) -> SampledTree:
-    """All leaves if there are at most `most`, else `most` found by choosing a child at random on every level.
-
-    Such a leaf was met with a probability of 1 ÷ (children of each page on its way); it stands for as many leaves.
-    ValueError, IndexError or OSError if the file is damaged.
-    """
+    """All leaves if there are at most `most`, else `most` found by choosing a child at random on every level. Such a
+    leaf was met with a probability of 1 ÷ (children of each page on its way); it stands for as many leaves. ValueError,
+    IndexError or OSError if the file is damaged."""
     level = [file.page(root)]
     for _ in range(_DEEPEST):
         if all(page.is_leaf for page in level):

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
-from keybench.databases.contract.roles import PageOrder, Probe
+from keybench.databases.contract.roles import Probe
 from keybench.databases.core.probes import PAGE_STRUCTURE, SIZES, measured
 from keybench.databases.sqlite.connection import TableFiles
 from keybench.databases.sqlite.ddl import Statements
@@ -20,10 +21,8 @@ Open = Callable[[Table], apsw.Connection]
 
 
 class PagesProbe(Probe):
-    """Pages of the key's b-tree, and sizes.
-
-    Path order in dbstat is the order of a depth-first walk, which is key order for the leaves.
-    """
+    """Pages of the key's b-tree, and sizes. Path order in dbstat is the order of a depth-first walk, which is key order
+    for the leaves."""
 
     supplies: Sequence[Metric] = (*PAGE_STRUCTURE, *SIZES)
 
@@ -33,10 +32,7 @@ class PagesProbe(Probe):
     def after(self, table: Table) -> Iterable[Reading]:
         """The readings, from dbstat, SQLite's virtual table with a row for each page."""
         connection, sql = self._connection(table), Statements(table)
-        rows = connection.execute(
-            "SELECT pageno, unused FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", (sql.tree,)
-        ).fetchall()
-        numbers, unused = np.array(rows, np.int64).T
+        numbers, _, unused = leaves(connection, sql.tree)
         branches = connection.execute(
             "SELECT count(*) FROM dbstat WHERE name = ? AND pagetype = 'internal'", (sql.tree,)
         ).get
@@ -50,11 +46,8 @@ class PagesProbe(Probe):
 
 class LogProbe(Probe):
     """Bytes of WAL frames (pages that the loading connections wrote to the WAL, times the size of a frame), and pages
-    that they read.
-
-    SQLite counts pages per connection (SQLITE_DBSTATUS_CACHE_WRITE, …_MISS). Each session writes its counts to a file
-    when it closes. The 32 bytes at each restart of the WAL are not included.
-    """
+    that they read. SQLite counts pages per connection (SQLITE_DBSTATUS_CACHE_WRITE, …_MISS). Each session writes its
+    counts to a file when it closes. The 32 bytes at each restart of the WAL are not included."""
 
     supplies: Sequence[Metric] = (Metric.LOG_BYTES, Metric.PAGES_READ)
 
@@ -86,13 +79,10 @@ class LogProbe(Probe):
             yield Reading(Metric.LOG_BYTES, float(pages * self._frame_bytes), "measured")
 
 
-def page_order(connection: apsw.Connection, name: str) -> PageOrder:
-    """The leaves of one b-tree in key order."""
-    rows = connection.execute(
-        "SELECT pageno, ncell FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", (name,)
-    ).fetchall()
-    numbers, cells = np.array(rows, np.int64).T
-    return PageOrder(numbers, cells)
+def leaves(connection: apsw.Connection, name: str) -> NDArray[np.int64]:
+    """(3, n): page number, cells and unused bytes of the leaves of one b-tree in key order."""
+    rows = "SELECT pageno, ncell, unused FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path"
+    return np.array(connection.execute(rows, (name,)).fetchall(), np.int64).T
 
 
 def tree_bytes(connection: apsw.Connection, name: str) -> int:

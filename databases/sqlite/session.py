@@ -11,9 +11,9 @@ from contextlib import suppress
 from typing import Any, cast
 
 import apsw
-import numpy as np
 
 from keybench.databases.contract.roles import Address, Session
+from keybench.databases.core.dbapi import native_keys
 from keybench.databases.sqlite.connection import connect, files, page_counts, server_error
 from keybench.databases.sqlite.ddl import Statements
 from keybench.model.keys import Keys
@@ -60,7 +60,7 @@ class SqliteSession(Session):
 
     def prepare_keys(self, keys: Keys) -> Sequence[Any]:
         """The keys as SQLite takes them: bytes, str or int."""
-        return native_keys(self._table, keys)
+        return native_keys(self._table.column, keys)
 
     def find(self, key: object) -> int:
         """Reads the row of that key. Returns the number of rows found."""
@@ -113,7 +113,6 @@ class SqliteSession(Session):
         return self._connection.total_changes() - before
 
     def _read(self, statement: str, parameters: tuple[Any, ...]) -> int:
-        """Runs a query and fetches its rows. Returns their number."""
         try:
             return len(self._connection.execute(statement, parameters).fetchall())
         except apsw.Error as error:
@@ -124,15 +123,3 @@ def _batches(columns: Sequence[Sequence[Any]], rows: int, rows_per_tx: int) -> S
     """The columns, cut into slices of `rows_per_tx` rows: one tuple of slices for each transaction."""
     begins = range(0, rows, rows_per_tx)
     return [tuple(column[begin : begin + rows_per_tx] for column in columns) for begin in begins]
-
-
-def native_keys(table: Table, keys: Keys) -> list[Any]:
-    """Keys as Python objects, by the column's form: bytes, str or int."""
-    encoded = np.ascontiguousarray(table.column.encode(keys))
-    if table.column.form == "int":
-        values: list[Any] = encoded.tolist()
-    elif table.column.form == "text":
-        values = encoded.view(f"S{encoded.shape[1]}").ravel().astype(np.str_).tolist()
-    else:  # as numpy's `void`, which keeps trailing zero bytes
-        values = encoded.view(f"V{encoded.shape[1]}").ravel().tolist()
-    return values

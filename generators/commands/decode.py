@@ -22,8 +22,8 @@ from keybench.generators.commands.list import key_text
 from keybench.generators.commands.odds import EARLIEST, STRONG, Fit, alike_chances, earliest, fit, rank, same_bits
 from keybench.generators.core.clock import SystemClock, iso_text
 from keybench.generators.core.layout import Decoded, Layout, NothingToRead, layout, layouts
-from keybench.model.byteorder import PERMUTATIONS
-from keybench.model.keys import Bytes, Keys, Order
+from keybench.model.byteorder import PERMUTATIONS, unstored
+from keybench.model.keys import Keys, Order
 
 Verdict = Literal["likely", "possible", "unlikely"]
 """`unlikely` are only keys that are read as a layout which the user names, although they do not fit it."""
@@ -72,7 +72,6 @@ def groups(ranked: Sequence[KeyReading]) -> list[list[KeyReading]]:
 
 
 def _has_width(layout: Layout, keys: Keys) -> bool:
-    """Whether the key is as long as those of the layout."""
     return keys.kind == "int" or keys.data.shape[1] == layout.key_bytes
 
 
@@ -127,7 +126,12 @@ def parse(text: str, stored: Order = "rfc") -> list[Keys]:
     digits = plain.lower().removeprefix("urn:uuid:").removeprefix("0x").strip("{}()")
     keys: list[Keys] = []
     if _GUID.fullmatch(digits):
-        keys.append(Keys(_unstored(bytes.fromhex(digits.replace("-", "")), stored), "uuid"))
+        if stored not in PERMUTATIONS:
+            raise UsageError(
+                f"bytes in the order {stored!r} cannot be turned back: choose from {', '.join(PERMUTATIONS)}."
+            )
+        data = np.frombuffer(bytes.fromhex(digits.replace("-", "")), np.uint8)[None]
+        keys.append(Keys(unstored(data, stored), "uuid"))
     elif re.fullmatch(r"-?[0-9]{1,19}", plain) and -(1 << 63) <= int(plain) < 1 << 63:
         keys.append(Keys(np.array([int(plain)]), "int"))
     known = {(layout.kind, layout.description.width) for layout in layouts().values()}
@@ -142,15 +146,6 @@ def parse(text: str, stored: Order = "rfc") -> list[Keys]:
             "`keybench list layouts` shows the lengths of other keys."
         )
     return keys
-
-
-def _unstored(data: bytes, order: Order) -> Bytes:
-    """A GUID's bytes in RFC order, from the bytes that a column of that order stores."""
-    if order not in PERMUTATIONS:
-        raise UsageError(f"bytes in the order {order!r} cannot be turned back: choose from {', '.join(PERMUTATIONS)}.")
-    out = np.empty((1, 16), np.uint8)
-    out[0, list(PERMUTATIONS[order])] = np.frombuffer(data, np.uint8)
-    return out
 
 
 def print_readings(key: str, as_layout: str, stored: str, *, as_json: bool = False) -> None:
@@ -246,6 +241,5 @@ def odds(chance: float) -> str:
 
 
 def _two_digits(number: float) -> str:
-    """The number with two significant digits."""
     digits = max(0, len(f"{number:.0f}") - 2)
     return f"{round(number / 10**digits) * 10**digits:,}"

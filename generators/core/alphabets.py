@@ -7,6 +7,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keybench.generators.core.bits import Words
 from keybench.generators.core.layout import KeysRefused
@@ -49,9 +50,7 @@ def text_of_bits(high: Words, low: Words, bits: int, count: int, alphabet: bytes
 
 def bits_of_text(layout: str, keys: Keys, bits: int, alphabet: bytes) -> Bytes:
     """The last 128 bits of the numbers that `text_of_bits` wrote, most significant byte first: uint8 (n, 16).
-
-    KeysRefused for texts with another character.
-    """
+    KeysRefused for texts with another character."""
     digits = digits_of_text(layout, keys, alphabet)
     high, low = np.zeros(len(keys), np.uint64), np.zeros(len(keys), np.uint64)
     for column in range(digits.shape[1]):
@@ -67,19 +66,20 @@ def digits_of_text(layout: str, keys: Keys, alphabet: bytes) -> Bytes:
     positions = np.full(256, 255, np.uint8)  # of each possible byte; 255: it is not in the alphabet
     positions[np.frombuffer(alphabet, np.uint8)] = np.arange(len(alphabet))
     digits = positions[keys.data]
-    refused = (digits == 255).any(axis=1)
-    if refused.any():
-        text = keys.data[int(refused.argmax())].tobytes().decode("latin-1")
-        message = f"{text!r} is no {layout} key: it holds a character outside of {alphabet.decode()}."
-        raise KeysRefused(message, refused)
+    refuse_texts(layout, keys, (digits == 255).any(axis=1), f"it holds a character outside of {alphabet.decode()}")
     return digits
 
 
-def upper_case(keys: Keys) -> Keys:
-    """Texts without upper-case letters in upper case, all others as they are.
+def refuse_texts(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: str) -> None:
+    """KeysRefused for the texts that `refused` marks; the message has the first of them and the reason."""
+    if refused.any():
+        text = keys.data[int(refused.argmax())].tobytes().decode("latin-1")
+        raise KeysRefused(f"{text!r} is no {layout} key: {reason}.", refused)
 
-    Crockford's base 32 is read in either case. A text with both is left alone, and so refused.
-    """
+
+def upper_case(keys: Keys) -> Keys:
+    """Texts without upper-case letters in upper case, all others as they are. Crockford's base 32 is read in either
+    case. A text with both is left alone, and so refused."""
     data: Bytes = keys.data  # type: ignore[assignment]
     lower = np.isin(data, np.frombuffer(ascii_lowercase.encode(), np.uint8))
     upper = np.isin(data, np.frombuffer(ascii_uppercase.encode(), np.uint8))

@@ -48,10 +48,8 @@ def require_guids(keys: Keys) -> None:
 
 
 def read_words(keys: Keys, order: Order = "rfc") -> tuple[Words, Words]:
-    """The first and the last eight bytes of each GUID in that order, as numbers, most significant byte first.
-
-    Raises UsageError for keys that are not GUIDs.
-    """
+    """The first and the last eight bytes of each GUID in that order, as numbers, most significant byte first. Raises
+    UsageError for keys that are not GUIDs."""
     require_guids(keys)
     numbers = np.ascontiguousarray(stored(keys, order)).view(">u8").astype(np.uint64)
     return numbers[:, 0], numbers[:, 1]
@@ -153,9 +151,7 @@ def swap_u16(values: Words) -> Words:
 
 def to_sql_guid(data: Bytes) -> None:
     """`.ToSqlGuid()` of HotGuid and SequentialGuid, in place: r8 … r15 become r6 r7 r0 … r5, r0 … r7 become r15 … r8.
-
-    The result ascends in SQL Server's order exactly as the plain form ascends in RFC order.
-    """
+    The result ascends in SQL Server's order exactly as the plain form ascends in RFC order."""
     high, low = words(data).T
     end = high << _TURN | high >> _BACK
     high[:] = low.byteswap()

@@ -69,10 +69,8 @@ class SystemClock(Clock):
 
 @dataclass(eq=False)
 class VirtualClock(Clock):
-    """A clock that shows the given readings, one a key; LookupError when there are no more.
-
-    `start` is what `now` shows before the first key: unless given, the first key's reading.
-    """
+    """A clock that shows the given readings, one a key; LookupError when there are no more. `start` is what `now` shows
+    before the first key: unless given, the first key's reading."""
 
     ticks: Ticks
     odd_ns: Ticks | None = None
@@ -164,9 +162,7 @@ def since_midnight(ticks: Ticks) -> Ticks:
 
 def sql_datetime(ticks: Ticks) -> NDArray[np.uint64]:
     """Days since 1900 modulo 2^16 in the high 16 of 48 bits, then 1/300 s since midnight, as RT.Comb computes both.
-
-    RT.Comb computes with doubles and truncates, where SQL Server rounds.
-    """
+    RT.Comb computes with doubles and truncates, where SQL Server rounds."""
     days = ((ticks - EPOCH_1900) / TICKS_PER_DAY).astype(np.int64)
     units = (since_midnight(ticks) / TICKS_PER_MS * _UNITS_PER_MS).astype(np.int64)
     return ((days & 0xFFFF) << 32 | units).view(np.uint64)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,6 +185,14 @@ class Description:
                 digits = f"{part.value:0{part.width}b}"
                 bits[part.start : part.start + part.width] = [int(digit) for digit in digits]
         return mask, bits
+
+
+def timed(
+    diagram: str, legend: Mapping[str, str], time: Timestamp, *caveats: str, within: Ascent = "by time", **others: Any
+) -> Description:
+    """What a layout declares whose keys of several processes ascend by their time; `others` are fields of
+    `Description`."""
+    return Description(diagram, legend, within=within, across="by time", time=time, caveats=caveats, **others)
 
 
 def _parts(diagram: str) -> tuple[Part, ...]:

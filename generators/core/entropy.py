@@ -40,10 +40,8 @@ class Entropy(ABC):
 
 
 class AesEntropy(Entropy):
-    """The AES-128-CTR keystream of one key: the encrypted values of a 128-bit counter that starts at 0.
-
-    `position` is the number of its bytes that were used (NIST SP 800-38A).
-    """
+    """The AES-128-CTR keystream of one key: the encrypted values of a 128-bit counter that starts at 0. `position` is
+    the number of its bytes that were used (NIST SP 800-38A)."""
 
     def __init__(self, key: bytes, position: int = 0) -> None:
         self._key, self._position = key, position

@@ -83,11 +83,8 @@ class Stream(ABC):
 
 @dataclass(frozen=True)
 class Layout(ABC):
-    """How the bits of a key are composed.
-
-    `order` is the byte order in which the layout ascends, and `reads_clock` says when its streams read the clock.
-    Instances are immutable and can be pickled: all state is in the stream.
-    """
+    """How the bits of a key are composed. `order` is the byte order in which the layout ascends, and `reads_clock` says
+    when its streams read the clock. Instances are immutable and can be pickled: all state is in the stream."""
 
     reads_clock: ClassVar[Literal["each key", "at construction", "never"]] = "each key"
     one_counter: ClassVar[bool] = False
@@ -111,10 +108,8 @@ class Layout(ABC):
         return self.description.fixed()
 
     def suits(self, column: Column) -> bool:
-        """Whether the column can hold all keys of the layout, and they ascend in it as in the layout's own order.
-
-        False for layouts without an order. Keys that are not GUIDs ascend in all columns of their kind.
-        """
+        """Whether the column can hold all keys of the layout, and they ascend in it as in the layout's own order. False
+        for layouts without an order. Keys that are not GUIDs ascend in all columns of their kind."""
         if self.order == "none" or self.kind not in column.kinds:
             return False
         bits = self.shared_bits()
@@ -131,10 +126,8 @@ class Layout(ABC):
         """A new stream for one writer; `guids` replaces the source of base GUIDs."""
 
     def decode(self, keys: Keys) -> Decoded:
-        """Reads what the original's reader reads or, where there is none, what the byte map holds.
-
-        Raises NothingToRead if the keys hold nothing that can be read.
-        """
+        """Reads what the original's reader reads or, where there is none, what the byte map holds. Raises NothingToRead
+        if the keys hold nothing that can be read."""
         raise NothingToRead(
             f"{self.name} keys hold no time and no counter: nothing in these {len(keys)} can be decoded."
         )

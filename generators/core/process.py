@@ -14,12 +14,9 @@ from keybench.errors import UsageError
 
 @dataclass(frozen=True, eq=False)
 class Process:
-    """One writer as its layout sees it.
-
-    `machine` and `pid` go into the keys of layouts that have fields for them. The writer is number `index`, from 0,
-    of `of` writers. `planned` holds the numbers (from 1, over all writers) of the rows that this writer will send, in
-    its order; without it, writers take turns row by row.
-    """
+    """One writer as its layout sees it. `machine` and `pid` go into the keys of layouts that have fields for them. The
+    writer is number `index`, from 0, of `of` writers. `planned` holds the numbers (from 1, over all writers) of the
+    rows that this writer will send, in its order; without it, writers take turns row by row."""
 
     machine: str
     pid: int

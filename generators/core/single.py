@@ -59,19 +59,15 @@ def new(name: str, *, worker: int | None = None, shard: int | None = None) -> Ke
 
 def extract_shard(key: uuid.UUID | str, name: str = "hotguid") -> int:
     """The shard in a key of that layout, such as `new(name, shard=7)` made. A key of another layout gives any number.
-
-    Raises UsageError for an unknown name, for a layout whose keys hold no shard, and for a text that is no GUID.
-    """
+    Raises UsageError for an unknown name, for a layout whose keys hold no shard, and for a text that is no GUID."""
     sharded = _sharded(name)
     return int(sharded.shards(_keys(_guid(key)))[0])
 
 
 def timestamp(key: Key, name: str) -> datetime:
-    """The time in a key of that layout, in UTC, rounded down to the microsecond. GUIDs may also be text.
-
-    Raises UsageError for an unknown name, for a key that is none of the layout, for layouts whose keys hold no time,
-    and for years that datetime does not have.
-    """
+    """The time in a key of that layout, in UTC, rounded down to the microsecond. GUIDs may also be text. Raises
+    UsageError for an unknown name, for a key that is none of the layout, for layouts whose keys hold no time, and for
+    years that datetime does not have."""
     known, ticks = layout(name), None
     keys = _keys(_guid(key) if known.kind == "uuid" and isinstance(key, str) else key)
     with suppress(NothingToRead):
@@ -109,11 +105,9 @@ def _source_of(name: str, worker: int | None) -> Source:
 
 
 def _process_for(known: Layout, worker: int | None) -> Process:
-    """This process with its worker number in the field in which the layout's keys hold it.
-
-    UsageError if keys of this process would not be unique: without a number, with one that is too large or the parent
-    process's, and for layouts that need a plan.
-    """
+    """This process with its worker number in the field in which the layout's keys hold it. UsageError if keys of this
+    process would not be unique: without a number, with one that is too large or the parent process's, and for layouts
+    that need a plan."""
     name, description, process = known.name, known.description, Process.current()
     if description.uniqueness == "plan":
         raise UsageError(
@@ -185,7 +179,6 @@ def _keys(key: Key) -> Keys:
 
 
 def _row(data: bytes) -> Bytes:
-    """The bytes of one key as an array of one row: uint8 (1, width)."""
     return np.frombuffer(data, np.uint8).reshape(1, -1)
 
 

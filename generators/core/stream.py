@@ -87,10 +87,8 @@ class Writer:
 
 
 class WriterLayout(Layout):
-    """A layout whose streams take the sources that they need from a `Writer`.
-
-    Its keys are decoded as the description says (`Description.reads`).
-    """
+    """A layout whose streams take the sources that they need from a `Writer`. Its keys are decoded as the description
+    says (`Description.reads`)."""
 
     streams: type[WriterStream[Any]]
     """The class of its streams."""
@@ -100,10 +98,8 @@ class WriterLayout(Layout):
         return self.streams(self, Writer(self, process, clock, entropy, guids))
 
     def decode(self, keys: Keys) -> Decoded:
-        """Reads the time and the fields that the description names, else NothingToRead.
-
-        UsageError for keys of another form, and for another version or variant where the description names one.
-        """
+        """Reads the time and the fields that the description names, else NothingToRead. UsageError for keys of another
+        form, and for another version or variant where the description names one."""
         description = self.description
         numbers = self.numbers(keys) if description.reads or description.read_version else {}
         if not numbers:

@@ -148,6 +148,13 @@ def stored(keys: Keys, order: Order) -> Bytes | Ints:
     return _permute(keys.data, order) if keys.kind == "uuid" else keys.data  # type: ignore[arg-type]
 
 
+def unstored(data: Bytes, order: Order) -> Bytes:
+    """GUIDs in RFC order, (n, 16), from the bytes that a column stores in one of the orders of `PERMUTATIONS`."""
+    rfc = np.empty_like(data)
+    rfc[:, list(PERMUTATIONS[order])] = data  # stored byte i is RFC byte PERMUTATIONS[order][i]
+    return rfc
+
+
 def hexadecimal(data: Bytes) -> Bytes:
     """Each byte as two lower-case hexadecimal digits, in ASCII: uint8 (n, 2 × width)."""
     return _PAIRS[data].reshape(len(data), 2 * data.shape[1])
@@ -181,6 +188,14 @@ def sort_words(keys: Keys, order: Order) -> NDArray[np.uint64]:
         whole = np.pad(part, ((0, 0), (0, -width % 8))) if width % 8 else part
         words[start : start + _CHUNK] = whole.view(">u8")
     return words
+
+
+def ascends(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """(n − 1,): whether each key is above the one before it, by the sort words of n keys, (n, w); (0,) for none."""
+    above = np.zeros(len(words[1:]), np.bool_)
+    for before, after in zip(words[:-1].T[::-1], words[1:].T[::-1], strict=True):  # the first word that differs decides
+        above = np.where(before == after, above, before < after)
+    return above
 
 
 def rank(keys: Keys, order: Order) -> NDArray[np.int64]:

@@ -98,11 +98,9 @@ class Exchange:
     """The loop on one session's socket."""
 
     def __init__(self, descriptor: int, usual: bytes, read: Callable[[UnusualAnswer], int]) -> None:
-        """`usual` is the server's answer to a request whose row it has stored.
-
-        `read` takes any other answer, to its end, and returns the rows stored. It raises ServerError where the server
-        refuses the row, and where the connection ends before (OSError from `UnusualAnswer.take`).
-        """
+        """`usual` is the server's answer to a request whose row it has stored. `read` takes any other answer, to its
+        end, and returns the rows stored. It raises ServerError where the server refuses the row, and where the
+        connection ends before (OSError from `UnusualAnswer.take`)."""
         from keybench.databases.core.exchange import loop  # imports numba, which few rows do not need
 
         self._loop = loop
@@ -114,12 +112,9 @@ class Exchange:
         self.send(nothing, nobody, alone, times=np.zeros((3, 0)))
 
     def send(self, requests: Requests, planned: NDArray[np.int64], pace: Pace, times: NDArray[np.float64]) -> None:
-        """Sends all requests, each when the one before is answered.
-
-        `planned` is (n,): the row, in planned order, of each request. `times`, (3, n), is filled: when each request
-        began and when its answer was there, in seconds, and the rows that the server acknowledged (right up to where
-        this raises, if it does).
-        """
+        """Sends all requests, each when the one before is answered. `planned` is (n,): the row, in planned order, of
+        each request. `times`, (3, n), is filled: when each request began and when its answer was there, in seconds, and
+        the rows that the server acknowledged (right up to where this raises, if it does)."""
         loop = self._loop
         state, received = np.zeros(4, np.int64), np.zeros_like(self._usual)
         writable = np.array(planned, np.int64)  # the loop is compiled for arrays that can be written
@@ -148,11 +143,9 @@ class Exchange:
 
     @contextmanager
     def _wire(self) -> Iterator[socket.socket]:
-        """The socket, which blocks inside. The driver loses it if this ends while an answer may still come.
-
-        Else the driver would take that answer for another request's. (Data that has arrived can be read even after
-        `shutdown`, and libpq reads after a failed write.)
-        """
+        """The socket, which blocks inside. The driver loses it if this ends while an answer may still come. Else the
+        driver would take that answer for another request's. (Data that has arrived can be read even after `shutdown`,
+        and libpq reads after a failed write.)"""
         with socket.socket(fileno=os.dup(self._descriptor)) as wire:  # the driver may close its own meanwhile
             blocking = os.get_blocking(wire.fileno())
             os.set_blocking(wire.fileno(), True)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from keybench.databases.core.dbapi import native_keys
 from keybench.databases.sqlite.connection import connect
 from keybench.databases.sqlite.ddl import Statements
-from keybench.databases.sqlite.session import native_keys
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
@@ -54,7 +54,7 @@ def test_batches_hold_the_rows_asked_for_and_payloads_go_on_from_start(bench: Be
     session.close()
     texts = Payload(10).texts
     stored = dict(rows(bench, table))
-    expected = {key: texts[(4000 + i) % 4096] for i, key in enumerate(native_keys(table, keys))}
+    expected = {key: texts[(4000 + i) % 4096] for i, key in enumerate(native_keys(table.column, keys))}
     assert stored == expected
 
 
