@@ -119,6 +119,8 @@ def test_a_user_who_may_only_select_is_told_what_is_unknown(shop: Shop, capsys) 
 
 
 def test_views_partitions_composite_keys_and_empty_tables(shop: Shop, capsys) -> None:
+    into_mysql(shop.owner, SHOP, {})
+    shop.owner.rows(f"USE {SHOP}")
     for statement in (
         "CREATE TABLE nothing (id binary(16) PRIMARY KEY)",
         "CREATE VIEW seen AS SELECT id FROM nothing",
