@@ -72,6 +72,7 @@ def test_it_is_measured_and_refuses_tables_that_it_does_not_declare(acme: Path) 
     )
 
 
+@pytest.mark.long
 def test_it_is_verified_by_the_questions_that_it_declares(acme: Path) -> None:
     done = python(acme, "-m", "keybench", "verify", "acme", "--results", "verified.sqlite")
     assert (done.returncode, done.stderr) == (3, ""), done.stdout + done.stderr

@@ -256,6 +256,7 @@ def text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_the_published_site_holds_bundles_that_fit() -> None:
     """What the workflow verifies and publishes, verified here too; the site stays modest."""
     steps = yaml.safe_load((ROOT / ".github" / "workflows" / "pages.yml").read_text(encoding="utf-8"))["jobs"]

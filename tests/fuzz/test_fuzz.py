@@ -11,7 +11,7 @@ from tests.fuzz.cases import KINDS, case
 from tests.fuzz.harness import Case, run
 from tests.fuzz.samples import RESULTS, Samples, samples
 
-SHORT = {"scenarios": 5, "urls": 15, "options": 15, "config": 15, "results": 5, "baselines": 12}
+SHORT = {"scenarios": 3, "urls": 15, "options": 15, "config": 15, "results": 5, "baselines": 12}
 SHORT |= {"bundles": 6, "advice": 5, "names": 8, "outputs": 8, "streams": 5}
 LONG = {
     "scenarios": 25_000,

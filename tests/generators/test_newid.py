@@ -59,6 +59,7 @@ def published_sequence(readings: list[int], per_tick: int) -> list[tuple[int, in
     return made
 
 
+@pytest.mark.long
 @given(jumps=st.lists(st.tuples(st.integers(0, 40_000), st.integers(-2, 3)), min_size=1, max_size=8))
 def test_newid_counts_as_published(jumps, opened) -> None:
     """Runs of equal readings, some longer than the keys of a tick, some stepping back."""

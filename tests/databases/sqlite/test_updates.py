@@ -29,6 +29,7 @@ def test_any_history_with_updates_is_that_of_the_model(server: Bench, seed: int)
         updated_and_read(it, seed)
 
 
+@pytest.mark.long
 def test_a_page_that_becomes_sparse_is_left_alone(server: Bench) -> None:
     with both(server, ENGINE.column("binary16"), random(6000), payload=400, longest=600) as it:
         it.insert(it.arriving[:5000])

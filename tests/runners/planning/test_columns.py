@@ -151,6 +151,7 @@ def test_integers_of_32_bits_go_into_a_type_of_32_bits_where_there_is_one() -> N
     assert columns_for(engine("postgresql"), layout("tsid"), ["int"]) == ["bigint"]
 
 
+@pytest.mark.long
 def test_they_are_measured_where_they_are_made(here: Run, tmp_path: Path) -> None:
     layouts = "server-identity,server-uuid-v4,server-uuidv7"
     done = here("--db", "postgresql,sqlite", "--server", "embedded", "--layout", layouts, *SMALL, "--writers", "2")

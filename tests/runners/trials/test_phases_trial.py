@@ -91,6 +91,7 @@ def test_every_phase_on_sqlite_is_as_predicted_to_the_page(here: Run, tmp_path: 
         assert (server["6 rebuild", Metric.LOG_BYTES] or 0) > 9 * 4096
 
 
+@pytest.mark.long
 def test_tables_without_such_a_model_are_measured_and_say_so(here: Run, tmp_path: Path) -> None:
     long = MINE.replace("[[phase]]", "[table]\npayload = 5000\n[[phase]]", 1).replace(" fill = 80 ", "")
     (tmp_path / "mine.toml").write_text(long, encoding="utf-8")

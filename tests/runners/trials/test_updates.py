@@ -96,6 +96,7 @@ def test_updates_of_the_same_length_leave_the_leaves_of_innodb_as_they_are(here:
             assert real == pytest.approx(phases(trial, metric, SubjectKind.MODEL_PHASE), abs=1e-9)
 
 
+@pytest.mark.long
 def test_pages_are_predicted_after_updates_and_reads(here: Run, tmp_path: Path) -> None:
     update = 'update = { rows = 0.4, column = "status", rows_per_tx = 1_000_000 }'
     reads = "read = { pop = 0.1 }", "read = { present = 50 }", "read = { pop = 0.1 }", "insert = 0.1", "clean = true"
