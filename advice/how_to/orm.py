@@ -24,8 +24,8 @@ from keybench.model.column import Column
 from keybench.model.keys import Kind
 
 _WORD = re.compile(r"\{\{(\w+)\}\}")
-_DEFAULT = re.compile(r"^  id .*? DEFAULT (.+?)(?: NOT NULL)?(?: PRIMARY KEY)?,?$", re.MULTILINE)
-"""The default of the column `id` in a statement that creates a table."""
+_DEFAULT = re.compile(r"(?ms)^  id [^\n]*? DEFAULT (.+?)(?: NOT NULL)?(?: PRIMARY KEY)?,?\n(?=  \S|\))")
+"""The default of the column `id` in a statement that creates a table: of several lines, up to the next column."""
 
 
 class Entry(BaseModel):
@@ -93,7 +93,7 @@ def snippet(orm: Orm, on: Engine, version: str, column: Column, name: str, *, by
     words = {"type": sql_type(column).split(" ")[0]}
     words |= {"setup": calls[0].setup.strip(), "call": calls[0].call} if calls else {}
     created = "\n".join(statement.sql for statement in create_table(on, version, column, name))
-    words |= {"default": default[1]} if (default := _DEFAULT.search(created)) else {}
+    words |= {"default": " ".join(default[1].split())} if (default := _DEFAULT.search(created)) else {}
     origins = [f"{one.call} of {one.package} {one.version}{one.install and f' ({one.install})'}" for one in calls]
     key = f"Key: {'; or '.join(origins)}"
     for entry in orm.mapping:

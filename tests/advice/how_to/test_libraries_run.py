@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -129,7 +129,7 @@ def go(call: LibraryCall, folder: Path) -> list[str]:
     made = call.call.replace("ulid.Now()", "ulid.Timestamp(time.Now())")  # 2.0 has no Now
     setup = call.setup if made == call.call else f'import "time"\n{call.setup}'
     body = f"for i := 0; i < {KEYS}; i++ {{ fmt.Println({made}) }}"
-    return go_program(replace(call, setup=setup), body, folder)
+    return go_program(call.model_copy(update={"setup": setup}), body, folder)
 
 
 def java(call: LibraryCall, folder: Path) -> list[str]:
@@ -267,5 +267,6 @@ def test_gos_ulids_have_the_bytes_of_our_layout(tmp_path: Path) -> None:
     call = next(call for call in RUN.values() if call.language == "go" and call.layouts[0] == "ulid")
     given = ", ".join(map(str, RANDOM[:10]))
     body = f'id := ulid.MustNew({MILLISECONDS}, bytes.NewReader([]byte{{{given}}}))\nfmt.Printf("%x", id[:])'
-    made = go_program(replace(call, setup='import "bytes"\nimport "github.com/oklog/ulid/v2"'), body, tmp_path)
+    setup = 'import "bytes"\nimport "github.com/oklog/ulid/v2"'
+    made = go_program(call.model_copy(update={"setup": setup}), body, tmp_path)
     assert made == [exact("ulid", RANDOM[:10]).data.tobytes().hex()]

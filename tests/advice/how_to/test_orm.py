@@ -85,3 +85,10 @@ def test_an_answer_has_the_mapping_in_place_of_the_library_calls() -> None:
     assert content["mapping"]["code"] in _text(shown, "text", everything=False)
     assert "<h2>SQLAlchemy 2.1</h2>" in page
     assert "class UUID16(TypeDecorator):" in page
+
+
+def test_a_default_of_several_lines_is_whole() -> None:
+    uuid = engine("mariadb").column("uuid")
+    code = snippet(orms()["sqlalchemy"], engine("mariadb"), "10.11", uuid, "uuid-v7", by_server=True).code
+    assert 'text("(CONCAT( RIGHT(LPAD(HEX(' in code
+    assert 'HEX(RANDOM_BYTES(7))))"' in code
