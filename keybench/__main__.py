@@ -1,6 +1,7 @@
 """`python -m keybench`, and the installed command. Signals interrupt it from here on: what comes before is Python's own
 start, some 30 ms in which a signal ends the process and nothing is there to clean up."""
 
+import gc
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -21,6 +22,9 @@ def main() -> NoReturn:
         if not Path(__file__).with_name("advice").is_dir():
             sys.stderr.write(_WITHOUT_LINKS)
             sys.exit(4)
+        # Nearly all that a command imports stays to its end. Python would look through it again and again: with its own
+        # threshold of 700 objects that is a tenth of a short command.
+        gc.set_threshold(100_000, 20, 20)
         from keybench import cli  # takes a while
 
         cli.run()

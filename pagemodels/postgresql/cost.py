@@ -141,6 +141,7 @@ class CostModel(PlainCacheModel):
         cache = LruCache.empty(load, server.pages(self.page_bytes), uses=uses)
         log = _WriteAheadLog.empty(load, server, self.row_log.bytes(self.leaf, self.table_rows, load.rows_per_tx))
         for touches in self.touches(load):
+            log.hold(touches)
             at = 0
             while at < len(touches):
                 end = log.write(touches, at)
@@ -222,10 +223,13 @@ class _WriteAheadLog:
         first, self.done = self.done, int(len(self.queue) * share)
         return self.queue[first : self.done]
 
-    def write(self, touches: Touches, begin: int) -> int:
-        """Adds what rows change from touch `begin` on. Returns the touch where a checkpoint begins, or len(touches)."""
+    def hold(self, touches: Touches) -> None:
+        """Makes room for the pages of these touches."""
         if (pages := int(touches[:, PAGE].max()) + 1) > len(self.pages):
             self.pages.resize((pages + pages // 2, 2), refcheck=False)
+
+    def write(self, touches: Touches, begin: int) -> int:
+        """Adds what rows change from touch `begin` on. Returns the touch where a checkpoint begins, or len(touches)."""
         return _write(self.sizes, self.ends, self.counts, self.facts, self.pages, touches, begin)
 
     def counted(self) -> Log:

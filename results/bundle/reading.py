@@ -297,13 +297,16 @@ def _trial(row: Mapping[str, str], run: Run, texts: _Texts) -> Trial:
 
 def _reading(row: Mapping[str, str], trial: Trial, texts: _Texts) -> Reading:
     """The value of a line. Raises `_Wrong` or ValueError if it does not fit, or is a time that a licence restricts."""
-    if row["metric"] not in set(Metric):
-        raise _Wrong(f"keybench {keybench.__version__} does not know the metric {shortened(row['metric'])}")
+    try:
+        metric = Metric(row["metric"])
+    except ValueError:
+        unknown = f"keybench {keybench.__version__} does not know the metric {shortened(row['metric'])}"
+        raise _Wrong(unknown) from None
     value = _number(row["value"]) if row["value"] else None
     origin = row["origin"]
     if origin not in get_args(Origin) or (value is None) != (origin == "absent"):
         raise _Wrong(f"the origin is {shortened(origin)}")
-    metric, subject = Metric(row["metric"]), Subject.parse(texts[row["object"]])
+    subject = Subject.parse(texts[row["object"]])
     reading = Reading(metric, value, cast("Origin", origin), reason=texts[row["reason"]], subject=subject)
     if row["unit"] != unit(trial.database, reading):
         if trial.database in RESTRICTED and reading.metric.definition.is_time:
