@@ -105,7 +105,7 @@ def console(**options: Any) -> Terminal:
     from keybench.terminal import Terminal
 
     console = Terminal(**options)
-    if not NARROWEST <= console.width <= WIDEST:
+    if not NARROWEST <= console.width <= WIDEST:  # only then: a width that is set no longer follows the terminal's
         console.width = min(max(console.width, NARROWEST), WIDEST)
     return console
 
@@ -158,11 +158,11 @@ def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, 
                 code, message = error.exit_code, str(error)
             except TyperException as error:
                 code, message = UsageError.exit_code, f"{error.format_message().removesuffix('.')}. See --help."
-            interruption.ignore()
+            interruption.ignore()  # the exit code is known
         except (Exception, KeyboardInterrupt) as error:
             interruption.ignore()
             if not (interruption.received() or isinstance(error, KeyboardInterrupt)):
-                raise
+                raise  # a defect: Python shows its traceback
             code = INTERRUPTED
         if interruption.received() or code == INTERRUPTED:
             code, message = INTERRUPTED, "interrupted"
@@ -193,7 +193,7 @@ def _quiet_where_nobody_reads() -> Iterator[None]:
     except (BrokenPipeError, SystemExit) as end:
         # rich and typer end the process with 1 while they handle the BrokenPipeError.
         broken = isinstance(end, BrokenPipeError) or isinstance(end.__context__, BrokenPipeError)
-        if not broken or not any(map(_nobody_reads, (sys.stdout, sys.stderr))):  # a pipe to a process may break too
+        if not (broken and any(map(_nobody_reads, (sys.stdout, sys.stderr)))):  # a pipe to a process may break too
             raise
         for stream in sys.stdout, sys.stderr:  # else the interpreter's last flush would fail
             with suppress(OSError, ValueError):
@@ -208,7 +208,7 @@ def _nobody_reads(stream: TextIO) -> bool:
     except (OSError, ValueError):  # it is no file
         return False
     events = select.poll()
-    events.register(descriptor, 0)  # errors alone
+    events.register(descriptor, 0)  # 0: only errors, such as that of a closed pipe
     return bool(events.poll(0)) or os.fstat(descriptor).st_rdev == Path(os.devnull).stat().st_rdev
 
 

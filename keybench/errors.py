@@ -81,7 +81,7 @@ def shortened(value: object) -> str:
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """The error for a name that is not among `known`. It lists close matches, and all names where they are few."""
     names = sorted(known)
-    many = len(names) > _FEW
+    many = len(names) > _FEW  # too many to list
     near = get_close_matches(name[:_SHOWN], names, n=5 if many else 3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     if many:

@@ -52,8 +52,8 @@ def toml(text: str) -> dict[str, Any]:
 
 def from_json(text: str) -> Any:
     """The value in a JSON text, without NaN and infinity, which RFC 8259 does not have; lone surrogates are escaped."""
-    tree = parsed(lambda given: json.loads(given, parse_constant=_no_number), text)
-    return _printable(tree) if "\\ud" in text.lower() else tree
+    tree = parsed(lambda json_text: json.loads(json_text, parse_constant=_no_number), text)
+    return _printable(tree) if "\\ud" in text.lower() else tree  # only escapes give lone surrogates
 
 
 def _no_number(name: str) -> float:

@@ -7,7 +7,7 @@ scheme alone is shown.
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final
@@ -27,11 +27,12 @@ _FORM: Final = re.compile(
     rf"(?P<path>(?:/(?:{_ESCAPED}|[,:])*)*)"
     r"(?:\?(?P<query>[^\s#?\x00-\x1f\x7f\ud800-\udfff]*))?"
 )
-_CONTROL: Final = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff])")
+_CONTROL: Final = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff])")  # a control character as %XX
 _OPTION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*=.*")
 _SECRET: Final = re.compile(r"(?i).*(?:passw(?:or)?d|pwd|secret)")
 """Names of options that hold a secret in some driver."""
 _TYPED: Final = re.compile(r"(?P<before>(?:-[\w-]*=)?(?:\w+=)?)(?P<url>.*)", re.DOTALL)
+"""An argument as it is typed: an option or a database's name may stand before a URL."""
 _IN_TEXT: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,40}://[^\s/?#@:]{0,200}:[^\s@]{0,200}@[^\s'\"]*")
 """A URL with a password, inside a message."""
 _GIVEN_SECRET: Final = re.compile(r"(?i)((?:passw(?:or)?d|pwd|secret)=)[^&\s]+")
@@ -113,9 +114,9 @@ def without_password(text: str) -> str:
     if not is_url(text):
         return text
     url = parse(text)
-    return (
-        url.text(option for option in url.options if not _SECRET.fullmatch(option[0])) if url else _scheme_alone(text)
-    )
+    if url is None:
+        return _scheme_alone(text)
+    return url.text((name, value) for name, value in url.options if not _SECRET.fullmatch(name))
 
 
 def shown(text: str) -> str:
@@ -158,19 +159,25 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
                 pieces = (piece.strip() for piece in text.split(","))
                 for url in (text, *(piece for piece in pieces if is_url(piece) or "@" in piece)):
                     replacement = shown(url) if is_url(url) else "…"
-                    after = url.partition("://")[2]
-                    names = [url, after] if re.search(r"\?.*=", after) else [url]  # a file's name has no scheme
-                    if is_url(url):  # a path that was made of it has fewer slashes
-                        names = [form for name in names for form in (name, str(PurePath(name)))]
-                    for spelled in names:
-                        for spelling in (spelled, repr(spelled)[1:-1], _escaped(spelled)):
-                            message = message.replace(spelling, replacement)
+                    for spelling in _spellings(url):
+                        message = message.replace(spelling, replacement)
         # A path that was made of a URL is spelled otherwise, but the login in it is the same.
         login = argument.rpartition("@")[0].rpartition("/")[2]
         if ":" in login:
             message = message.replace(f"{login}@", "…@")
     message = _IN_TEXT.sub(lambda match: shown(match[0]), message)
     return _GIVEN_SECRET.sub(r"\1…", message)
+
+
+def _spellings(url: str) -> Iterator[str]:
+    """How messages may write a URL: whole, or where it has options without its scheme, as a file's name has none; as a
+    path that was made of it, with fewer slashes; and each of these with escapes."""
+    after = url.partition("://")[2]
+    names = [url, after] if re.search(r"\?.*=", after) else [url]
+    if is_url(url):
+        names = [form for name in names for form in (name, str(PurePath(name)))]
+    for name in names:
+        yield from (name, repr(name)[1:-1], _escaped(name))
 
 
 def _escaped(text: str) -> str:
