@@ -53,7 +53,7 @@ class Url:
     options: tuple[tuple[str, str], ...] = field(repr=False)
     """(name, value) of each option of the query."""
 
-    def text(self, options: Iterable[tuple[str, str]] = ()) -> str:
+    def text_without_password(self, options: Iterable[tuple[str, str]] = ()) -> str:
         """The URL without its password, with these options."""
         query = "&".join(f"{name}={value}" for name, value in options)
         user = f"{self.user}@" if self.user else ""
@@ -116,7 +116,7 @@ def without_password(text: str) -> str:
     url = parse(text)
     if url is None:
         return _scheme_alone(text)
-    return url.text((name, value) for name, value in url.options if not _SECRET.fullmatch(name))
+    return url.text_without_password((name, value) for name, value in url.options if not _SECRET.fullmatch(name))
 
 
 def shown(text: str) -> str:
@@ -130,7 +130,7 @@ def shown(text: str) -> str:
     url = parse(text)
     if url is None:
         return _scheme_alone(text)
-    return url.text() + ("?…" if url.options else "")
+    return url.text_without_password() + ("?…" if url.options else "")
 
 
 def _scheme_alone(text: str) -> str:
