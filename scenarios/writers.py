@@ -161,7 +161,7 @@ def load_phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]
     return tuple(planned)
 
 
-def too_long(plan: Sequence[Phase]) -> str:
+def duration_problem(plan: Sequence[Phase]) -> str:
     """A message if a load with these phases takes more time than keys can hold; empty if it does not."""
     end = plan[-1].end
     if end <= _LONGEST:
@@ -185,8 +185,8 @@ def timeline_problem(writers: Sequence[WriterPart], rows: int) -> str:
             "longer spells"
         )
     plan = load_phases(writers, rows)
-    if long := too_long(plan):
-        return long
+    if problem := duration_problem(plan):
+        return problem
     end = plan[-1].end
     for i, writer in enumerate(writers):
         if not any(i in phase.busy for phase in plan):
