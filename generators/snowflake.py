@@ -215,17 +215,17 @@ def _flake(
     unit, milliseconds = since
     epoch = UNIX_EPOCH + milliseconds * TICKS_PER_MS
     time_bits, worker_bits, sequence_bits = bits
-    worker, sequence = ("N", "C") if kind is Tsid else ("W", "S")
-    rest = f"{worker}{worker_bits} {sequence}{sequence_bits}"
+    worker, sequence = ("N", "C") if kind is Tsid else ("W", "S")  # their letters
+    below_time = f"{worker}{worker_bits} {sequence}{sequence_bits}"
     if kind is Sonyflake:
-        rest = f"{sequence}{sequence_bits} {worker}{worker_bits}"
+        below_time = f"{sequence}{sequence_bits} {worker}{worker_bits}"
     return kind(
         name,
         summary,
         source,
         kind="int",
         description=timed(
-            f"Z1:0 T{time_bits} {rest}",
+            f"Z1:0 T{time_bits} {below_time}",
             {"Z": sign, "T": unit, **legend},
             Timestamp(unit, epoch, epoch + (quantum << time_bits) - 1, quantum),
             *caveats,

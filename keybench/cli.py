@@ -98,10 +98,8 @@ def application(**options: Any) -> typer.Typer:
 
 
 def console(**options: Any) -> Terminal:
-    """Standard output for tables and wrapped text; `options` are rich's: `stderr`, `quiet`, `file`, `width`.
-
-    A terminal that says it has no room for a word, or no end, is not believed.
-    """
+    """Standard output for tables and wrapped text; `options` are rich's: `stderr`, `quiet`, `file`, `width`. A terminal
+    that says it has no room for a word, or no end, is not believed."""
     from keybench.terminal import Terminal
 
     console = Terminal(**options)
@@ -172,10 +170,8 @@ def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, 
 
 
 def _open_closed_streams() -> None:
-    """Opens the null device for standard streams that are closed, as by `>&-`.
-
-    Else the next files that are opened would get their numbers, and what a library or a server prints.
-    """
+    """Opens the null device for standard streams that are closed, as by `>&-`. Else the next files that are opened
+    would get their numbers, and what a library or a server prints."""
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         try:
             os.fstat(number)

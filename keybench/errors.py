@@ -63,10 +63,8 @@ class VerificationError(KeybenchError):
 
 
 def unexpected(error: Exception) -> ServerError:
-    """The error of a trial for any other exception: a defect, or an exception that a driver does not document.
-
-    It keeps the traceback, also when it is pickled for another process.
-    """
+    """The error of a trial for any other exception: a defect, or an exception that a driver does not document. It keeps
+    the traceback, also when it is pickled for another process."""
     reported = ServerError(f"{type(error).__name__}: {error}")
     reported.traceback = "".join(format_exception(error))
     return reported

@@ -136,7 +136,7 @@ class LoadPart(FilePart):
 
     @field_validator("path")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _known_path(cls, name: str) -> str:
         if name not in LOAD_PATHS:
             raise ValueError(f"Input should be {' or '.join(map(repr, LOAD_PATHS))}")
         return name

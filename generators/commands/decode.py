@@ -32,9 +32,7 @@ Verdict = Literal["likely", "possible", "unlikely"]
 @dataclass(frozen=True)
 class KeyReading:
     """One layout's reading of a key: the verdict and its reason, and the time (ticks) and other fields in the key.
-
-    `chance` is the share of random values that fit as well.
-    """
+    `chance` is the share of random values that fit as well."""
 
     layout: Layout
     verdict: Verdict
@@ -119,9 +117,7 @@ _ALIKE: Final = "No bits tell these apart."
 
 def parse(text: str, stored: Order = "rfc") -> list[Keys]:
     """The keys, one in each `Keys`, that a text can stand for: a GUID, an integer, bytes in hexadecimal, or itself.
-
-    `stored` is the byte order of a GUID's digits. Raises UsageError for a text that can be no key.
-    """
+    `stored` is the byte order of a GUID's digits. Raises UsageError for a text that can be no key."""
     plain = text.strip()
     digits = plain.lower().removeprefix("urn:uuid:").removeprefix("0x").strip("{}()")
     keys: list[Keys] = []

@@ -67,10 +67,8 @@ class Ascends:
 
 @cache
 def ascents(layout: Layout) -> Mapping[Order, Ascends]:
-    """How keys ascend in each order, for GUIDs; for other kinds in `rfc` alone.
-
-    MariaDB's `uuid` counts as refusing keys unless the fixed bits rule out all that it refuses.
-    """
+    """How keys ascend in each order, for GUIDs; for other kinds in `rfc` alone. MariaDB's `uuid` counts as refusing
+    keys unless the fixed bits rule out all that it refuses."""
     return {order: _ascends(layout, order) for order in ORDERS if layout.kind == "uuid" or order == "rfc"}
 
 

@@ -131,10 +131,8 @@ def swap_third_field(data: Bytes) -> None:
 
 
 def sql_sequence(values: NDArray[np.int64]) -> Words:
-    """r8–r15 as numbers (`put_word`), so that SQL Server's order is the order of the 64-bit values.
-
-    SQL Server compares r10–r15 first, then r8 and r9: they get the value's top 48 and low 16 bits.
-    """
+    """r8–r15 as numbers (`put_word`), so that SQL Server's order is the order of the 64-bit values. SQL Server compares
+    r10–r15 first, then r8 and r9: these get the value's top 48 and low 16 bits."""
     numbers = values.view(np.uint64)
     return numbers >> np.uint64(16) | numbers << np.uint64(48)
 

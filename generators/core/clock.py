@@ -30,7 +30,8 @@ def ticks_of(moment: datetime) -> int:
     offset = moment.utcoffset()
     if offset is None:
         raise ValueError(f"{moment.isoformat()} has no time zone: give one, such as +00:00")
-    since = moment.replace(tzinfo=None) - datetime(1, 1, 1) - offset  # in UTC it may lie beyond datetime's years
+    # Not by a conversion to UTC, where the moment may lie beyond datetime's years.
+    since = moment.replace(tzinfo=None) - datetime(1, 1, 1) - offset
     return (since.days * 86_400 + since.seconds) * TICKS_PER_SECOND + since.microseconds * 10
 
 

@@ -177,9 +177,7 @@ def text36(keys: Keys) -> Bytes:
 
 def sort_words(keys: Keys, order: Order) -> NDArray[np.uint64]:
     """The words by which a column of that order sorts: uint64 (n, ceil(width/8)), compared one by one, unsigned.
-
-    Integers give one word whose unsigned order is their signed order.
-    """
+    Integers give one word whose unsigned order is their signed order."""
     if keys.kind == "int":
         return (keys.data.astype(np.uint64) ^ np.uint64(1 << 63))[:, None]
     width = keys.data.shape[1]

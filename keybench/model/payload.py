@@ -34,7 +34,7 @@ class Payload:
         draw = np.random.Generator(np.random.PCG64(20_120))
         letters = np.empty((_DISTINCT_ROWS, self.width), np.uint8)
         for first in range(0, _DISTINCT_ROWS, _DRAWN_ROWS):
-            letters[first : first + _DRAWN_ROWS] = draw.integers(97, 123, (_DRAWN_ROWS, self.width))
+            letters[first : first + _DRAWN_ROWS] = draw.integers(97, 123, (_DRAWN_ROWS, self.width))  # a … z
         return letters
 
     @cached_property

@@ -122,8 +122,8 @@ def without_password(text: str) -> str:
 def shown(text: str) -> str:
     """A URL without its password and the values of its options, for messages on a URL that nobody has checked.
 
-    Of a URL that cannot be parsed the scheme alone is shown, and nothing of what may be one, as `me:word@host` and a
-    path that was made of it. Any other text is returned unchanged.
+    Of a URL that cannot be parsed the scheme alone is shown. Of a text that may be one without its scheme, such as
+    `me:word@host`, nothing is shown unless a file has that name. Any other text is returned unchanged.
     """
     if not is_url(text):
         return "…" if _may_be_url(text) and not os.path.lexists(text) else text
