@@ -154,14 +154,13 @@ class SequencedUuids(GuidStream[StreamLayout]):
     `decode` reads any time.
 
     This is `Uuid.NewDatabaseFriendly(Database.SqlServer)` of one handler.
-    `_used` is its last time, `_reading` the clock reading that gave this time.
     """
 
     def __init__(self, layout: StreamLayout, writer: Writer) -> None:
         super().__init__(layout, writer)
-        self._used = 0
-        self._reading = 0
-        self._sequence = 0
+        self._last_time = 0
+        self._last_reading = 0  # of the clock; it gave the last time
+        self._last_sequence = 0
 
     def fill(self, data: Bytes) -> None:
         """Puts the next keys into `data`; UsageError for a reading before 1970, or a time beyond 48 bits of ms."""
@@ -169,42 +168,41 @@ class SequencedUuids(GuidStream[StreamLayout]):
         readings = self.writer.unix_milliseconds(n)
         done = 0
         while done < n:
-            done += self._fill(data[done:], readings[done:])
+            done += self._fill_start(data[done:], readings[done:])
         bits.stamp_version(data, 8)
 
-    def _fill(self, data: Bytes, readings: Ticks) -> int:
-        """Makes so few keys that the sequence overflows at the first of them or not at all; returns how many."""
-        left = _SEQUENCE_LAST - self._sequence  # keys that the last key's millisecond can still have
+    def _fill_start(self, data: Bytes, readings: Ticks) -> int:
+        """Makes the first keys: so few that the sequence overflows at the first one or not at all. Returns how many."""
+        left = _SEQUENCE_LAST - self._last_sequence  # keys that the last key's millisecond can still have
         count = min(len(readings), _MOST_AT_ONCE, max(left, 1))
         times = self._times(readings[:count])
-        if left == 0 and times[0] == self._used:
-            # The sequence overflows: the handler tries again with a reading one millisecond later. This is one key.
-            times = times[:1] + 1
-            count = 1
-            self._reading = int(readings[0]) + 1
+        if left == 0 and times[0] == self._last_time:
+            # The sequence overflows: the handler tries again with a reading one millisecond later. `count` is 1.
+            times = times + 1
+            self._last_reading = int(readings[0]) + 1
         else:
-            self._reading = int(readings[count - 1])
+            self._last_reading = int(readings[count - 1])
         require_room(self.layout.name, times, _LAST_MS, UNIX_48_BIT_LAST)
-        begins = changes(times, self._used)  # which keys are the first of their millisecond
+        begins = changes(times, self._last_time)  # which keys are the first of their millisecond
         sequence = self._draw(data[:count], begins, times)
         bits.put_word(data[:count], 1, sequence << 48 | times)
-        self._used, self._sequence = int(times[-1]), int(sequence[-1])
+        self._last_time, self._last_sequence = int(times[-1]), int(sequence[-1])
         return count
 
     def _times(self, readings: Ticks) -> Ticks:
         """The time that the handler uses for each reading if no sequence overflows."""
-        rising = readings[0] >= self._reading and (readings[1:] >= readings[:-1]).all()
-        if self._used == self._reading and rising:  # the usual case: no difference to add
+        never_back = readings[0] >= self._last_reading and (readings[1:] >= readings[:-1]).all()
+        if self._last_time == self._last_reading and never_back:  # the usual case: no difference to add
             return readings
-        steps = np.diff(readings, prepend=self._reading)
         # After a step back, the time continues from its last value by the clock's steps forward …
+        steps = np.diff(readings, prepend=self._last_reading)
         np.maximum(steps, 0, out=steps)
-        times = self._used + np.cumsum(steps)
-        before = np.concatenate([[self._used], times[:-1]])  # the time of the key before each
+        times = self._last_time + np.cumsum(steps)
+        before = np.concatenate([[self._last_time], times[:-1]])  # the time of the key before each
         # … until a reading is above it: there the handler drops the difference.
         while (above := (readings > before) & (times != readings)).any():
             place = int(above.argmax())
-            times[place:] += readings[place] - times[place]
+            times[place:] += readings[place] - times[place]  # now this key has its reading, and the next go on from it
             before[place + 1 :] = times[place:-1]
         return times
 
@@ -218,7 +216,7 @@ class SequencedUuids(GuidStream[StreamLayout]):
         bits.words(data)[:, 0] = np.delete(pairs, seed_pairs).view(np.uint64)
         # A sequence is its millisecond's seed plus the position in it; before the first seed, the last run goes on.
         sequence: Ints = np.concatenate([[0], seeds])[np.cumsum(begins)]
-        sequence += positions_in_run(times, self._used, self._sequence + 1)
+        sequence += positions_in_run(times, self._last_time, self._last_sequence + 1)
         return sequence
 
 

@@ -53,12 +53,13 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     """The function as Python calls it. Kernels that call it get a copy without an entry from Python and without machine
     code of its own: to make these would take more than half of the time to compile it."""
-    within = FunctionType(
+    copy = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
-    within.__qualname__ = f"{function.__qualname__}.within"  # another name in machine code
-    for_kernels = _njit(**_OPTIONS, **options, **_FOR_KERNELS)(within)
+    copy.__qualname__ = f"{function.__qualname__}.within"  # another name in machine code
+    for_kernels = _njit(**_OPTIONS, **options, **_FOR_KERNELS)(copy)
     for_python = _cached(function, **options)
+    # What numba asks when a kernel calls the function: the copy answers.
     for_python.get_call_template = _of_few_types(for_kernels.get_call_template)
     for_python.get_overload = for_kernels.get_overload
     return cast("Callable[P, R]", for_python)

@@ -83,7 +83,7 @@ class TablePart(FilePart):
     @classmethod
     def _one_or_several(cls, values: Any) -> Any:
         if isinstance(values, dict) and "payload" in values:
-            payload = values["payload"]
+            payload = values["payload"]  # one, or a list of them
             return {**values, "payload": payload if isinstance(payload, list | tuple) else (payload,)}
         return values
 

@@ -51,15 +51,15 @@ class Scenario(parts.FilePart):
     @classmethod
     def _tuples_of_names(cls, value: Any) -> Any:
         by_database = value if isinstance(value, dict) else {"": value}  # "": for all databases
-        lists = {  # the only column of a database may stand without a list
-            name: (texts,) if name and isinstance(texts, str) else parts.lists_to_tuples(texts)
-            for name, texts in by_database.items()
+        columns = {  # the only column of a database may stand without a list
+            database: (names,) if database and isinstance(names, str) else parts.lists_to_tuples(names)
+            for database, names in by_database.items()
         }
-        for name, texts in lists.items():
-            if not (isinstance(texts, tuple) and all(isinstance(one, str) for one in texts)):
-                where = f" of {name}" if name else ""
+        for database, names in columns.items():
+            if not (isinstance(names, tuple) and all(isinstance(one, str) for one in names)):
+                where = f" of {database}" if database else ""
                 raise ValueError(f"the columns{where} have to be a list of names: write them so")
-        return lists.get("", lists)  # one list for all databases, or one for each
+        return columns.get("", columns)  # for all databases, or by database
 
     kind: ClassVar[Literal["load", "phases", "contention", "keys"]]
     called: ClassVar[str]

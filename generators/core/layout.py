@@ -203,6 +203,8 @@ class KeysOfFile(Layout):
 
 
 class _FileStream(Stream):
+    """The keys of a file for the rows that one writer sends."""
+
     def __init__(self, keys: Keys, process: Process) -> None:
         self._keys, self._process, self._taken = keys, process, 0
 

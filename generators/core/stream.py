@@ -182,6 +182,8 @@ class GuidStream(ChunkStream[AnyLayout]):
 
 
 class _Stateless(ChunkStream["ChunkLayout"]):
+    """A stream that keeps nothing: its layout makes each chunk."""
+
     def chunk(self, n: int) -> Bytes | Ints:
         return self.layout.chunk(n, self.writer)
 
