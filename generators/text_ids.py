@@ -148,7 +148,7 @@ class PushIds(ChunkStream["PushId"]):
         milliseconds = self.writer.unix_milliseconds(n)
         starts = np.flatnonzero(np.diff(milliseconds, prepend=self._time))  # where it differs from the last key's
         digits = self.writer.entropy.take(len(starts), 12).astype(np.int64) >> 2  # the first six bits of each byte
-        shifts = 6 * np.arange(5, -1, -1)
+        shifts = 6 * np.arange(5, -1, -1)  # six digits make a half
         # In a run the low half counts up. The high half is that of the run's first key, plus what the low half carries.
         first_low = (digits[:, 6:] << shifts).sum(axis=1)
         first_high = np.concatenate([[self._high], (digits[:, :6] << shifts).sum(axis=1)])

@@ -314,8 +314,8 @@ def _facts(layout: Layout, sample: str) -> Iterator[tuple[str, str]]:
     unit = "characters" if layout.kind == "text" else "bits"
     random = description.random_width
     yield "Random", f"{random} {unit}, new for each key" if random else f"no {unit} are new for each key"
-    last = f"; 0 to {description.worker_ids - 1}" if description.worker_ids else ""
-    yield "Unique", _UNIQUE[description.uniqueness] + last
+    worker_ids = f"; 0 to {description.worker_ids - 1}" if description.worker_ids else ""
+    yield "Unique", _UNIQUE[description.uniqueness] + worker_ids
 
 
 def digits_of(description: Description) -> str:

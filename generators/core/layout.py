@@ -155,10 +155,10 @@ def layouts() -> Mapping[str, Layout]:
         for layout in family:
             if not isinstance(layout, Layout):
                 raise UsageError(f"{module}.LAYOUTS holds {layout!r}, which is not a Layout.")
-            width = {"uuid": 128, "int": 64}.get(layout.kind, layout.description.width)
-            if layout.description.width != width:
+            required = {"uuid": 128, "int": 64}.get(layout.kind, layout.description.width)
+            if layout.description.width != required:
                 raise UsageError(
-                    f"{module}: the diagram of {layout.name} has {layout.description.width} bits: make it {width}."
+                    f"{module}: the diagram of {layout.name} has {layout.description.width} bits: make it {required}."
                 )
             for name in (layout.name, *layout.aliases):
                 if name in by_name and by_name[name] != layout:

@@ -46,7 +46,7 @@ class Process:
             if len(rows) < n:
                 raise ValueError(f"the plan gives this writer {len(self.planned)} rows, not {start + n}")
             return rows
-        return np.arange(start, start + n, dtype=np.int64) * self.of + (self.index + 1)
+        return np.arange(start, start + n, dtype=np.int64) * self.of + (self.index + 1)  # each `of`th row
 
 
 def worker_id(layout: str, process: Process, count: int) -> int:

@@ -121,16 +121,16 @@ def _process_for(key_layout: Layout, worker: int | None) -> Process:
             f"{name} keys of two processes on one machine can be equal: give each process a number of its own, as "
             f"in new({name!r}, worker=0)."
         )
-    most = description.worker_ids or sys.maxsize
-    if not 0 <= worker < most:
-        raise UsageError(f"worker {worker} does not fit {name} keys: choose one from 0 to {most - 1}.")
+    worker_ids = description.worker_ids or sys.maxsize  # how many there are
+    if not 0 <= worker < worker_ids:
+        raise UsageError(f"worker {worker} does not fit {name} keys: choose one from 0 to {worker_ids - 1}.")
     if (name, worker) in _inherited_workers:
         raise UsageError(
             f"worker {worker} of {name} is the number of the process that forked this one: give this one another."
         )
     if description.uniqueness == "machine":
         return replace(process, machine=f"{process.machine}/{worker}")
-    return replace(process, index=worker, of=most)
+    return replace(process, index=worker, of=worker_ids)
 
 
 def source(key_layout: Layout, process: Process, clock: Clock, entropy: Entropy) -> Source:

@@ -220,7 +220,7 @@ class TwoFormLayout(WriterLayout):
 
     def plain(self, keys: Keys) -> Keys:
         """The keys before `.ToSqlGuid()`, as the original's readers expect them."""
-        if not self.for_sql or keys.kind != "uuid":
+        if not self.for_sql or keys.kind != "uuid":  # `numbers` refuses keys of other kinds
             return keys
         data = keys.data.copy()
         from_sql_guid(data)  # type: ignore[arg-type]

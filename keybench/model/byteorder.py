@@ -144,7 +144,7 @@ def ascend_alike(
 
 
 def stored(keys: Keys, order: Order) -> Bytes | Ints:
-    """The bytes that a column of that order stores: GUIDs whose bytes sort in that order; other keys are unchanged."""
+    """The bytes that a column of that order stores: sorted as bytes, they are in that order. Only GUIDs are changed."""
     return _permute(keys.data, order) if keys.kind == "uuid" else keys.data  # type: ignore[arg-type]
 
 
@@ -167,7 +167,7 @@ def text36(keys: Keys) -> Bytes:
     digits = np.empty((min(len(keys), _CHUNK), 8), np.uint32)  # four in each number
     for start in range(0, len(keys), _CHUNK):
         part = pairs[start : start + _CHUNK]
-        # mode: each index is inside of _DIGITS, and numpy would copy `out` if it had to look for one that is not.
+        # No index is outside of _DIGITS, so `mode` changes nothing; but with it numpy writes to `out` without a copy.
         plain = np.take(_DIGITS, part, out=digits[: len(part)], mode="wrap").view(_PLAIN)[:, 0]
         hyphenated = text[start : start + _CHUNK].view(_HYPHENATED)[:, 0]
         for group in _PLAIN.names or ():

@@ -61,7 +61,8 @@ class Payload:
         """Rows start … start+n-1 as texts: n of them."""
         if self.lengths is None:
             first = start % _DISTINCT_ROWS
-            return (self.texts * (-(-(first + n) // _DISTINCT_ROWS)))[first : first + n]
+            repetitions = -(-(first + n) // _DISTINCT_ROWS)  # rounded up
+            return (self.texts * repetitions)[first : first + n]
         texts: list[str] = []
         for at in range(start, start + n, _DISTINCT_ROWS):  # pieces, so that letters take little memory
             letters = self.rows(at, min(_DISTINCT_ROWS, start + n - at))

@@ -148,8 +148,8 @@ def argument_without_password(text: str) -> str:
 def hidden(message: str, arguments: Iterable[str]) -> str:
     """The message without the secrets of URLs: those among the `arguments` of the command, and any with a password.
 
-    An argument with a colon and then an @ may be a malformed URL: it is not shown either. An option may divide it at
-    its commas, so its pieces are hidden too.
+    An argument with a colon and then an @ may be a malformed URL: it is not shown either. An option may divide its
+    argument at commas, so the pieces are hidden too.
     """
     for argument in sorted(set(arguments), key=len, reverse=True):  # a long one may contain a short one
         match = _TYPED.fullmatch(argument)
@@ -170,8 +170,8 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
 
 
 def _spellings(url: str) -> Iterator[str]:
-    """How messages may write a URL: whole, or where it has options without its scheme, as a file's name has none; as a
-    path that was made of it, with fewer slashes; and each of these with escapes."""
+    """How messages may write a URL: whole; without its scheme if it has options, because a file's name has no scheme; as
+    a path, which has fewer slashes; and each of these with escapes."""
     after = url.partition("://")[2]
     names = [url, after] if re.search(r"\?.*=", after) else [url]
     if is_url(url):
