@@ -136,8 +136,8 @@ def print_json(value: object) -> None:
 def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, *, sweep: bool = True) -> NoReturn:
     """Runs a command, by default the one that the first argument names, and ends the process.
 
-    A KeybenchError is one message on standard error, without a traceback. With `sweep`, it first removes the folders
-    that killed commands left; `clean` shows them instead.
+    A KeybenchError is one message on standard error, without a traceback. With `sweep`, the folders that killed
+    commands left are removed first; `clean` shows them instead.
     """
     interruption.listen()
     _open_closed_streams()
@@ -162,7 +162,7 @@ def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, 
             if not (interruption.received() or isinstance(error, KeyboardInterrupt)):
                 raise  # a defect: Python shows its traceback
             code = INTERRUPTED
-        if interruption.received() or code == INTERRUPTED:
+        if interruption.received() or code == INTERRUPTED:  # a KeyboardInterrupt can come without a signal
             code, message = INTERRUPTED, "interrupted"
         with suppress(OSError):  # the terminal is closed, which was the reason for a SIGHUP
             sys.stderr.write(f"keybench: {printable(_without_secrets(message, arguments))}\n" if message else "")

@@ -170,8 +170,8 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
 
 
 def _spellings(url: str) -> Iterator[str]:
-    """How messages may write a URL: whole; without its scheme if it has options, because a file's name has no scheme; as
-    a path, which has fewer slashes; and each of these with escapes."""
+    """How messages may write a URL: whole; without its scheme, as a file's name, if it has options; as a path with
+    fewer slashes. Each is given with escapes, too."""
     after = url.partition("://")[2]
     names = [url, after] if re.search(r"\?.*=", after) else [url]
     if is_url(url):
