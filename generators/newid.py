@@ -114,10 +114,10 @@ _READ_DIAGRAMS: Final[Mapping[Form, str]] = {
 def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within: Ascent, *caveats: str) -> list[NewId]:
     """[the layout without a process id provider, the one with it]; `diagram` has the bits of the former."""
     legend = {"T": "ticks since 0001-01-01", "W": "worker", "L": "sequence, low byte", "H": "sequence, high byte"}
-    alone = "two processes of one machine can make equal keys: run one process a machine, or use the -process layout"
+    warning = "two processes of one machine can make equal keys: run one process a machine, or use the -process layout"
 
     def layout(with_process: bool) -> NewId:
-        """One of the two."""
+        """The layout without a process id provider, or with one."""
         # The process id replaces the worker's last 16 bits, which lie before L8 H8 where the worker is divided.
         in_process = diagram.replace("W48", "W32 P16").replace("W16 L8 H8", "P16 L8 H8")
         return NewId(
@@ -132,7 +132,7 @@ def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within
                 legend | ({"P": "process id, low byte, then high byte"} if with_process else {}),
                 Timestamp("100 ns since 0001-01-01", 0, _LAST, 1, span=1 << 64),
                 *caveats,
-                *([] if with_process else [alone]),
+                *([] if with_process else [warning]),
                 "more than 65,535 keys a tick run ahead of the clock",
                 within=within,
                 uniqueness="process" if with_process else "machine",

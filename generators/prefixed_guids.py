@@ -147,9 +147,9 @@ class PerconaWeek(GuidLayout):
         years, weeks = years_and_weeks(ticks)
         # r0 r1: each week is hashed once. MySQL's CONCAT writes 2021 and 1 as 20211. Of 112 bits, `>> 96` leaves the
         # first 16, `>> 80` the first 32, `>> 68 & 0xFFF` the hexadecimal digits 8 … 10.
-        numbers, which = np.unique(years * 100 + weeks, return_inverse=True)
+        numbers, week_of_key = np.unique(years * 100 + weeks, return_inverse=True)
         names = [f"{number // 100}{number % 100}" for number in numbers.tolist()]
-        week = np.array([_md5(name) >> 96 for name in names], np.uint64)[which]
+        week = np.array([_md5(name) >> 96 for name in names], np.uint64)[week_of_key]
         # r2 … r5: D's digits 0 … 7; r6 r7: the digit 4 and D's digits 8 … 10; r8 … r15: digits 12 … 27.
         start = np.array([digest >> 80 << 16 | 0x4000 | digest >> 68 & 0xFFF for digest in digests], np.uint64)
         end = np.array([digest & (1 << 64) - 1 for digest in digests], np.uint64)

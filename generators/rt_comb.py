@@ -148,7 +148,7 @@ _SQL_LAST: Final = EPOCH_1900 + (TICKS_PER_DAY << 16) - 5
 _SQL_TIME: Final = Timestamp("1/300 s", EPOCH_1900, _SQL_LAST, 33_334, "another instant", span=SQL_DATETIME_SPAN)
 
 
-def _comb(name: str, called: str, provider: Provider, diagram: str, *aliases: str) -> tuple[Comb, Comb]:
+def _comb(name: str, summary: str, provider: Provider, diagram: str, *aliases: str) -> tuple[Comb, Comb]:
     """(the layout with the clock's timestamps, that with timestamps that never repeat) of a provider and a strategy.
     The strategy follows from the diagram: it has `U48` for Unix dates."""
     unix, order = "U48" in diagram, provider.sorts
@@ -160,7 +160,7 @@ def _comb(name: str, called: str, provider: Provider, diagram: str, *aliases: st
         """The layout with the clock's timestamps (`step` 0), or with timestamps at least `step` ticks apart."""
         return Comb(
             name + suffix,
-            called + feature,
+            summary + feature,
             f"github.com/richardtallent/RT.Comb {provider.name} + {'Unix' if unix else 'Sql'}DateTimeStrategy",
             order=order,
             aliases=tuple(alias + suffix for alias in aliases),

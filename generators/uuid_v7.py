@@ -184,11 +184,11 @@ class PostgreSqlUuids(GuidStream[StreamLayout]):
         n = len(data)
         bits.words(data)[:, 1] = bits.random_half(self.writer.entropy, n)
         ticks, odd = self.writer.readings_fine(n)
-        used = strictly_increasing((ticks - UNIX_EPOCH) * 100 + odd, self._last, _POSTGRESQL_STEP)
-        require_room(self.layout.name, used, _POSTGRESQL_LAST_NS + _NS_PER_MS, _POSTGRESQL_LAST)
-        self._last = int(used[-1]) if n else self._last
-        milliseconds = used // _NS_PER_MS
-        put_v7(data, sub_milliseconds(milliseconds, used - milliseconds * _NS_PER_MS))
+        times = strictly_increasing((ticks - UNIX_EPOCH) * 100 + odd, self._last, _POSTGRESQL_STEP)  # in nanoseconds
+        require_room(self.layout.name, times, _POSTGRESQL_LAST_NS + _NS_PER_MS, _POSTGRESQL_LAST)
+        self._last = int(times[-1]) if n else self._last
+        milliseconds = times // _NS_PER_MS
+        put_v7(data, sub_milliseconds(milliseconds, times - milliseconds * _NS_PER_MS))
 
 
 class MariaDbUuids(GuidStream["MariaDbV7"]):

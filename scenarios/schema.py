@@ -50,6 +50,7 @@ class Scenario(parts.FilePart):
     @field_validator("columns", mode="before")
     @classmethod
     def _tuples_of_names(cls, value: Any) -> Any:
+        """The names of columns as a tuple for all databases, or as tuples by database; ValueError for other values."""
         by_database = value if isinstance(value, dict) else {"": value}  # "": for all databases
         columns = {  # the only column of a database may stand without a list
             database: (names,) if database and isinstance(names, str) else parts.lists_to_tuples(names)

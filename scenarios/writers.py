@@ -141,7 +141,7 @@ def load_phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]
     """
     # Between two neighbouring edges the same writers are busy.
     edges = sorted({moment for writer in writers for spell in writer.spells for moment in spell})
-    planned: list[Phase] = []
+    phases: list[Phase] = []
     left = float(rows)  # rows that no phase has sent yet
     for begin, end in pairwise(edges):
         busy = tuple(i for i, writer in enumerate(writers) if any(a <= begin and end <= b for a, b in writer.spells))
@@ -149,16 +149,16 @@ def load_phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]
             continue
         rate = sum(writers[i].rate for i in busy)
         is_last = left <= (end - begin) * rate * (1 + 1e-12)  # despite the rounding errors of doubles
-        if planned and (planned[-1].end, planned[-1].busy) == (begin, busy):  # adjacent spells: one phase for both
-            earlier = planned.pop()
+        if phases and (phases[-1].end, phases[-1].busy) == (begin, busy):  # adjacent spells: one phase for both
+            earlier = phases.pop()
             begin = earlier.begin
             left += earlier.rows  # the joined phase sends them, too
         phase = Phase(begin, begin + left / rate if is_last else end, busy, rate)
-        planned.append(phase)
+        phases.append(phase)
         if is_last:
             break
         left -= phase.rows
-    return tuple(planned)
+    return tuple(phases)
 
 
 def duration_problem(plan: Sequence[Phase]) -> str:
