@@ -191,8 +191,8 @@ def _pair(
             ),
         )
 
-    plain = form("", "", "rfc", diagrams[0], False)
-    return plain, form("-sql", ", for SQL Server", "mssql", diagrams[1], True)
+    plain = form("", "", "rfc", diagrams[0], for_sql=False)
+    return plain, form("-sql", ", for SQL Server", "mssql", diagrams[1], for_sql=True)
 
 
 LAYOUTS = (

@@ -88,7 +88,7 @@ def _forms(
             ),
         )
 
-    return layout(False), layout(True)
+    return layout(versioned=False), layout(versioned=True)
 
 
 _SOURCE: Final = "github.com/jhtodd/SequentialGuid; Zaabee.SequentialGuid; ABP SequentialGuidGenerator"

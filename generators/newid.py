@@ -145,7 +145,7 @@ def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within
             ),
         )
 
-    return [layout(False), layout(True)]
+    return [layout(with_process=False), layout(with_process=True)]
 
 
 _SOURCE: Final = "github.com/phatboyg/NewId NewIdGenerator"

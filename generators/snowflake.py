@@ -62,7 +62,7 @@ class Flakes(ChunkStream["Flake"]):
 
     def __init__(self, layout: Flake, writer: Writer) -> None:
         super().__init__(layout, writer)
-        self._worker = worker_id(layout.name, writer.process, layout.description.worker_ids or 0)
+        self._worker = worker_id(layout.name, writer.process, layout.description.worker_ids or 0)  # never None here
         self._value = counters.NEVER
         self._reading = counters.NEVER
 

@@ -76,12 +76,12 @@ def _ascends(layout: Layout, order: Order) -> Ascends:
     """How keys of one layout ascend in one order, from what the layout declares."""
     description = layout.description
     if layout.kind == "uuid" and not accepts_all(*description.fixed(), order):
-        return Ascends("refused", False)
+        return Ascends("refused", across=False)
     one_process = description.steady + description.process  # parts in which all keys of a process are equal
     if layout.order == "none" or not _ascend_in_both(layout, order, one_process):
-        return Ascends("no", False)
-    # Keys of several processes are equal in no part.
-    return Ascends(_WITHIN[description.within], description.across != "no" and _ascend_in_both(layout, order, ""))
+        return Ascends("no", across=False)
+    across = description.across != "no" and _ascend_in_both(layout, order, "")  # "": several processes share no part
+    return Ascends(_WITHIN[description.within], across)
 
 
 def _ascend_in_both(layout: Layout, order: Order, equal: str) -> bool:
@@ -332,6 +332,7 @@ def duration(ticks: int) -> str:
     """A span of time as text: 100 ns, 1 ms, 3.33 ms, 1 s, 60 s, 45.5 days."""
     for unit, name in ((TICKS_PER_DAY, "days"), (TICKS_PER_SECOND, "s"), (TICKS_PER_MS, "ms"), (10, "µs")):
         if ticks >= unit:
+            # From 1,000 on, .3g would write an exponent.
             return f"{ticks / unit:,.3g} {name}" if ticks < 1000 * unit else f"{ticks / unit:,.0f} {name}"
     return f"{ticks * 100} ns"
 

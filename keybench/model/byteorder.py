@@ -136,7 +136,7 @@ def ascend_alike(
     """
     if order == other:
         return order != "none"
-    same: NDArray[np.bool_] = np.all((bits[0] | steady).reshape(16, 8), axis=1)
+    same: NDArray[np.bool_] = np.all((bits[0] | steady).reshape(16, 8), axis=1)  # bits[0]: which are fixed
     has_random: NDArray[np.bool_] = np.any(random.reshape(16, 8), axis=1)
     ours, others = ([byte for byte in _sequence(each, bits) if not same[byte]] for each in (order, other))
     deciding = next((place for place, byte in enumerate(ours) if has_random[byte]), len(ours))  # how many bytes decide

@@ -131,7 +131,7 @@ class PayloadLengths:
             for power in range(1, 19):  # 10^18 is the last that 64 bits hold
                 digits += rows >= 10**power
             return np.minimum(self.least - 1 + digits, self.most)
-        state = np.zeros(1, np.uint64)
+        state = np.zeros(1, np.uint64)  # mixed from the seed's parts, one after another
         for part in seed:
             state = _mixed(state + np.array([part & 0xFFFFFFFFFFFFFFFF], np.uint64))
         numbers = _mixed(state + rows.astype(np.uint64)) >> _BITS
