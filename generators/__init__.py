@@ -16,7 +16,7 @@ __all__ = ["extract_shard", "new", "timestamp"]
 
 
 def __getattr__(name: str) -> object:
-    """Imports them when they are used, because importing any module of this package imports this one."""
+    """Imports a name of `__all__` when it is used, because importing any module of this package imports this one."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from keybench.generators.core import single

@@ -47,9 +47,9 @@ def get_int32(entropy: Entropy, below: int) -> int:
     Of each draw it takes as many low bits as `below` − 1 has."""
     mask = (1 << (below - 1).bit_length()) - 1
     while True:
-        drawn = int.from_bytes(entropy.take(1, 4).tobytes(), "little") & mask
-        if drawn < below:
-            return drawn
+        number = int.from_bytes(entropy.take(1, 4).tobytes(), "little") & mask
+        if number < below:
+            return number
 
 
 class CountingStream(TwoFormStream["CountingLayout"]):
@@ -65,7 +65,7 @@ class CountingStream(TwoFormStream["CountingLayout"]):
         n = len(data)
         ticks = self.writer.readings(n)
         counters = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64)
-        counters &= np.uint64((1 << self.layout.counter_bits) - 1)  # it wraps
+        counters &= np.uint64((1 << self.layout.counter_bits) - 1)  # after the last value comes 0
         self._counter += n
         self.layout.compose(data, ticks, counters, self._fingerprint, self.writer.entropy)
 
@@ -121,7 +121,7 @@ class V7(CountingLayout):
         draw_bytes(data, 10, entropy, 6)  # first, because it overwrites r0 … r9 too
         high = milliseconds(ticks - UNIX_EPOCH) << np.uint64(16) | np.uint64(7 << 12)
         put_word(data, 0, high | counters >> np.uint64(14))  # r6 r7: the digit 7, then the counter's high 12 bits
-        # r8 r9: the variant, then the counter's low 14 bits
+        # r8 r9: the variant, which is all of this fingerprint, then the counter's low 14 bits
         data.view(">u2")[:, 4] = counters & _LOW_14_BITS | np.uint64(fingerprint >> 48)
 
 
@@ -167,9 +167,9 @@ def _pair(
 
     def form(suffix: str, purpose: str, order: Order, diagram: str, for_sql: bool) -> CountingLayout:
         """The plain form, or with `for_sql` the one for SQL Server, whose bits `diagram` lists."""
-        used = {letter: meaning for letter, meaning in {**_SHARED, **legend}.items() if letter in diagram}
+        meanings = {letter: meaning for letter, meaning in {**_SHARED, **legend}.items() if letter in diagram}
         if for_sql:
-            used = {letter: f"{meaning} (bytes as ToSqlGuid places them)" for letter, meaning in used.items()}
+            meanings = {letter: f"{meaning} (bytes as ToSqlGuid places them)" for letter, meaning in meanings.items()}
         return kind(
             name + suffix,
             summary + purpose,
@@ -178,7 +178,7 @@ def _pair(
             for_sql=for_sql,
             description=timed(
                 diagram,
-                used,
+                meanings,
                 time,
                 f"order breaks where the {kind.counter_bits}-bit counter wraps inside one reading",
                 *caveats,
@@ -186,12 +186,13 @@ def _pair(
                 counter="C",
                 uniqueness="random" if kind is V7 else "process",
                 reads={"time": "T", "counter": "C"} | ({"pid": "P", "machine": "M"} if "M" in diagram else {}),
-                read_diagram=diagrams[0],
+                read_diagram=diagrams[0],  # `decode` reads the plain form
                 read_version={V7: "UUIDv7", V8Time: "UUIDv8"}.get(kind, ""),
             ),
         )
 
-    return form("", "", "rfc", diagrams[0], False), form("-sql", ", for SQL Server", "mssql", diagrams[1], True)
+    plain = form("", "", "rfc", diagrams[0], for_sql=False)
+    return plain, form("-sql", ", for SQL Server", "mssql", diagrams[1], for_sql=True)
 
 
 LAYOUTS = (

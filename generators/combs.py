@@ -59,8 +59,8 @@ class NHibernateComb(GuidLayout):
         dates = bits.get_u48(keys, 10)
         units = (dates & np.uint64(0xFFFF_FFFF)).view(np.int64)
         bits.refuse_keys(self.name, keys, units >= _UNITS_PER_DAY, "its time component exceeds 24 hours")
-        since_midnight = (units * _MS_PER_UNIT * TICKS_PER_MS).astype(np.int64)
-        return Decoded((dates >> np.uint64(32)).view(np.int64) * TICKS_PER_DAY + EPOCH_1900 + since_midnight)
+        ticks_of_day = (units * _MS_PER_UNIT * TICKS_PER_MS).astype(np.int64)
+        return Decoded((dates >> np.uint64(32)).view(np.int64) * TICKS_PER_DAY + EPOCH_1900 + ticks_of_day)
 
 
 _MARTEN_UNITS_PER_DAY: Final = 86_400 * 300
@@ -102,7 +102,8 @@ class Marten2016(GuidLayout):
     def fill(self, data: Bytes, writer: Writer) -> None:
         """Puts the next GUIDs into `data`."""
         writer.base_guids(data)
-        dates = sql_datetime(writer.readings(len(data)))  # the high units go up by four bits: 4 has the place
+        dates = sql_datetime(writer.readings(len(data)))
+        # U27 … U12 move up by four bits, to make room for the digit 4.
         bits.put_u48_net(data, (dates & _HIGH_UNITS) << np.uint64(4) | np.uint64(4 << 12) | dates & _DAYS_AND_LOW_UNITS)
 
     def decode(self, keys: Keys) -> Decoded:
@@ -115,13 +116,13 @@ class Marten2016(GuidLayout):
         units = (high << np.uint64(12) | low).view(np.int64)
         bits.refuse_keys(self.name, keys, units >= _MARTEN_UNITS_PER_DAY, "its time component exceeds 24 hours")
         days = (dates >> np.uint64(32)).view(np.int64)
-        return Decoded(EPOCH_1900 + days * TICKS_PER_DAY + -(-units * 100_000 // 3))  # rounded up
+        return Decoded(EPOCH_1900 + days * TICKS_PER_DAY + -(-units * 100_000 // 3))  # 1/300 s in ticks, rounded up
 
 
 _SOURCE: Final = "CombGuidIdGeneration: github.com/JasperFx/marten, github.com/JasperFx/jasperfx"
 
 
-_RANDOM_BYTES: Final = 7  # random bytes of a key, from its ninth byte on
+_RANDOM_AT: Final = 9  # r9 … r15 are random
 _VERSION: Final = np.uint64(0x4000)  # the digit 4 at the start of r6 r7, in the word r0 … r7
 
 
@@ -145,24 +146,25 @@ class Pomelo(GuidLayout):
 
     def fill(self, data: Bytes, writer: Writer) -> None:
         """Puts the next GUIDs into `data`."""
-        bits.draw_bytes(data, 9, writer.entropy, _RANDOM_BYTES)  # first, because it overwrites r0 … r8 too
+        bits.draw_bytes(data, _RANDOM_AT, writer.entropy, 16 - _RANDOM_AT)  # first: it overwrites the whole row
         ticks = writer.readings(len(data)).view(np.uint64)
         first_48_bits = ticks & ~np.uint64(0xFFFF)
         bits_15_to_4 = ticks >> np.uint64(4) & np.uint64(0xFFF)
         bits.put_word(data, 0, first_48_bits | _VERSION | bits_15_to_4)  # r0 … r5, then r6 r7
         data[:, 8] = ticks & np.uint64(0xF) | np.uint64(0x80)
         if self.little_endian:
-            # Only r0 … r5 are swapped: the map's n6 n7 are r7 r6 in both forms.
+            # In .NET's bytes n6 n7 are r7 r6, as the map wants: only r0 … r5 are still in the wrong order.
             bits.swap_first_fields(data)
 
     def decode(self, keys: Keys) -> Decoded:
         """The tick; UsageError for a key without the digits 4 and 8, or beyond the year 9999."""
         high, low = bits.read_words(keys)
-        other = (high >> np.uint64(12) & np.uint64(15) != 4) | (low >> np.uint64(60) != 8)
-        bits.refuse_keys(self.name, keys, other, "version and variant are not 4 and 8")
+        wrong = (high >> np.uint64(12) & np.uint64(15) != 4) | (low >> np.uint64(60) != 8)
+        bits.refuse_keys(self.name, keys, wrong, "version and variant are not 4 and 8")
         if self.little_endian:  # n0 … n5 in place of r0 … r5
             first = bits.read_words(keys, "net")[0]
             high = first & ~np.uint64(0xFFFF) | high & np.uint64(0xFFFF)
+        # T63 … T16, T15 … T4 behind the digit 4, and T3 … T0 behind the digit 8
         ticks = (high >> np.uint64(16)) << np.uint64(16) | (high & np.uint64(0xFFF)) << np.uint64(4)
         ticks |= low >> np.uint64(56) & np.uint64(15)
         bits.refuse_keys(self.name, keys, ticks > DATETIME_LAST, "its time lies beyond the year 9999")

@@ -73,10 +73,10 @@ class ProcessSequence(GuidStream["Morris"]):
 
     def __init__(self, layout: Morris, writer: Writer) -> None:
         super().__init__(layout, writer)
-        start = np.zeros((1, 16), np.uint8)
-        start[:, :8] = writer.entropy.take(1, 8)
-        bits.swap_net(start)
-        self._process = bits.words(start)[0, 0]
+        key = np.zeros((1, 16), np.uint8)
+        key[:, :8] = writer.entropy.take(1, 8)  # n0 … n7
+        bits.swap_net(key)
+        self._process = bits.words(key)[0, 0]  # r0 … r7
         self._last = writer.now()
 
     def fill(self, data: Bytes) -> None:
@@ -119,7 +119,7 @@ def _description(*caveats: str) -> Description:
             "T": "high 48 bits of the time: ticks of 100 ns since 0001-01-01",
         },
         within="always",
-        across="no" if caveats else "by time",
+        across="no" if caveats else "by time",  # a key as published has the time of the one before
         uniqueness="process",
         time=Timestamp("ticks of 100 ns since 0001-01-01", 0, DATETIME_LAST, 1, span=1 << 64),
         caveats=(
@@ -132,7 +132,7 @@ def _description(*caveats: str) -> Description:
 _LAST_MS = (1 << 48) - 1
 _SEQUENCE_LAST = (1 << 14) - 1
 _SEED_LAST = (1 << 13) - 1
-_MOST_AT_ONCE = _SEQUENCE_LAST - _SEED_LAST  # keys made at once: so few that no sequence drawn among them can overflow
+_MOST_AT_ONCE = _SEQUENCE_LAST - _SEED_LAST  # so few keys that no sequence which begins among them overflows
 
 
 class SequencedUuids(GuidStream[StreamLayout]):
@@ -154,14 +154,13 @@ class SequencedUuids(GuidStream[StreamLayout]):
     `decode` reads any time.
 
     This is `Uuid.NewDatabaseFriendly(Database.SqlServer)` of one handler.
-    `_used` is its last time, `_reading` the clock reading that gave this time.
     """
 
     def __init__(self, layout: StreamLayout, writer: Writer) -> None:
         super().__init__(layout, writer)
-        self._used = 0
-        self._reading = 0
-        self._sequence = 0
+        self._last_time = 0
+        self._last_reading = 0  # of the clock; it gave the last time
+        self._last_sequence = 0
 
     def fill(self, data: Bytes) -> None:
         """Puts the next keys into `data`; UsageError for a reading before 1970, or a time beyond 48 bits of ms."""
@@ -169,57 +168,56 @@ class SequencedUuids(GuidStream[StreamLayout]):
         readings = self.writer.unix_milliseconds(n)
         done = 0
         while done < n:
-            done += self._fill(data[done:], readings[done:])
+            done += self._fill_start(data[done:], readings[done:])
         bits.stamp_version(data, 8)
 
-    def _fill(self, data: Bytes, readings: Ticks) -> int:
-        """Makes keys, at least one, before the sequence can overflow again; returns how many."""
-        left = _SEQUENCE_LAST - self._sequence
-        count = min(len(readings), _MOST_AT_ONCE, max(left, 1))  # that certainly fit; the one key begins a sequence
+    def _fill_start(self, data: Bytes, readings: Ticks) -> int:
+        """Makes the first keys: so few that the sequence overflows at the first one or not at all. Returns how many."""
+        left = _SEQUENCE_LAST - self._last_sequence  # keys that the last key's millisecond can still have
+        count = min(len(readings), _MOST_AT_ONCE, max(left, 1))
         times = self._times(readings[:count])
-        if left == 0 and times[0] == self._used:
-            # The sequence overflows: the handler tries again with a reading one millisecond later. One key only.
-            times = times[:1] + 1
-            count = 1
-            self._reading = int(readings[0]) + 1
+        if left == 0 and times[0] == self._last_time:
+            # The sequence overflows: the handler tries again with a reading one millisecond later. `count` is 1.
+            times = times + 1
+            self._last_reading = int(readings[0]) + 1
         else:
-            self._reading = int(readings[count - 1])
+            self._last_reading = int(readings[count - 1])
         require_room(self.layout.name, times, _LAST_MS, UNIX_48_BIT_LAST)
-        drawn = changes(times, self._used)
-        sequence = self._draw(data[:count], drawn, times)
+        begins = changes(times, self._last_time)  # which keys are the first of their millisecond
+        sequence = self._draw(data[:count], begins, times)
         bits.put_word(data[:count], 1, sequence << 48 | times)
-        self._used, self._sequence = int(times[-1]), int(sequence[-1])
+        self._last_time, self._last_sequence = int(times[-1]), int(sequence[-1])
         return count
 
     def _times(self, readings: Ticks) -> Ticks:
-        """The handler's time for each reading, without sequences that overflow."""
-        rising = readings[0] >= self._reading and (readings[1:] >= readings[:-1]).all()
-        if self._used == self._reading and rising:
+        """The time that the handler uses for each reading if no sequence overflows."""
+        never_back = readings[0] >= self._last_reading and (readings[1:] >= readings[:-1]).all()
+        if self._last_time == self._last_reading and never_back:  # the usual case: no difference to add
             return readings
-        steps = np.diff(readings, prepend=self._reading)
         # After a step back, the time continues from its last value by the clock's steps forward …
+        steps = np.diff(readings, prepend=self._last_reading)
         np.maximum(steps, 0, out=steps)
-        times = self._used + np.cumsum(steps)
-        before = np.concatenate([[self._used], times[:-1]])
+        times = self._last_time + np.cumsum(steps)
+        before = np.concatenate([[self._last_time], times[:-1]])  # the time of the key before each
         # … until a reading is above it: there the handler drops the difference.
         while (above := (readings > before) & (times != readings)).any():
             place = int(above.argmax())
-            times[place:] += readings[place] - times[place]
+            times[place:] += readings[place] - times[place]  # now this key has its reading, and the next go on from it
             before[place + 1 :] = times[place:-1]
         return times
 
-    def _draw(self, data: Bytes, drawn: NDArray[np.bool_], times: Ticks) -> Ints:
-        """Fills r0 … r7 of each key with random bytes, and returns its sequence, which is random where `drawn`."""
-        # Entropy in the order of the keys: four pairs of bytes for r0 … r7, behind one more where a sequence is drawn.
-        drawing = np.flatnonzero(drawn)
-        pairs = self.writer.entropy.take(4 * len(drawn) + len(drawing), 2).view(np.uint16).ravel()
-        where = drawing * 4 + np.arange(len(drawing))
-        seeds = pairs[where].view(">u2").astype(np.int64) & _SEED_LAST
-        bits.words(data)[:, 0] = np.delete(pairs, where).view(np.uint64)
-        # Sequences count up from each drawn one, or from the last one in a run that continues an earlier call.
-        starts: Ints = np.concatenate([[0], seeds])[np.cumsum(drawn)]
-        starts += positions_in_run(times, self._used, self._sequence + 1)
-        return starts
+    def _draw(self, data: Bytes, begins: NDArray[np.bool_], times: Ticks) -> Ints:
+        """Fills r0 … r7 of each key with random bytes, and returns its sequence, which is random where it `begins`."""
+        # Entropy in the order of the keys: a pair of bytes where a sequence begins, then four pairs for r0 … r7.
+        first_keys = np.flatnonzero(begins)
+        pairs = self.writer.entropy.take(4 * len(begins) + len(first_keys), 2).view(np.uint16).ravel()
+        seed_pairs = first_keys * 4 + np.arange(len(first_keys))
+        seeds = pairs[seed_pairs].view(">u2").astype(np.int64) & _SEED_LAST
+        bits.words(data)[:, 0] = np.delete(pairs, seed_pairs).view(np.uint64)
+        # A sequence is its millisecond's seed plus the position in it; before the first seed, the last run goes on.
+        sequence: Ints = np.concatenate([[0], seeds])[np.cumsum(begins)]
+        sequence += positions_in_run(times, self._last_time, self._last_sequence + 1)
+        return sequence
 
 
 LAYOUTS = (

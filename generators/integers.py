@@ -55,7 +55,7 @@ class RowNumber(ChunkLayout):
 
     def shared_bits(self) -> FixedBits:
         """All bits beyond the number's and its sign are 0."""
-        beyond = np.arange(64) <= 64 - self.bits  # <=: the sign too
+        beyond = np.arange(64) <= 64 - self.bits  # from the sign bit on; <=: the number's own sign too
         return beyond, np.zeros(64, np.uint8)
 
     def decode(self, keys: Keys) -> Decoded:
@@ -75,7 +75,7 @@ class Blocked(ChunkLayout):
     size: int
 
     def chunk(self, n: int, writer: Writer) -> Ints:
-        """The numbers of the writer's next n rows, from its blocks."""
+        """The numbers of the writer's next n rows, from its blocks; the plan of the rows does not matter."""
         rows = np.arange(writer.rows, writer.rows + n, dtype=np.int64)
         blocks, within_block = np.divmod(rows, self.size)
         writer.rows += n
@@ -95,9 +95,9 @@ _SWAPS: Final = (
 
 def bit_reversed(numbers: Ints) -> Ints:
     """The numbers, int64 (n,), with the 63 bits below the sign in reverse order; the sign stays."""
-    words = numbers.view(np.uint64) << np.uint64(1)  # without the sign
-    for by, mask in _SWAPS:
-        shift, low = np.uint64(by), np.uint64(mask)
+    words = numbers.view(np.uint64) << np.uint64(1)  # without the sign; the 0 at the end moves to its place
+    for width, mask in _SWAPS:
+        shift, low = np.uint64(width), np.uint64(mask)
         words = (words >> shift & low) | (words & low) << shift
     return (words | numbers.view(np.uint64) & np.uint64(1 << 63)).view(np.int64)
 

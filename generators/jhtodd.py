@@ -63,12 +63,12 @@ _NET_TIME: Final = "d8 c8 b8 a8 f8 e8"
 def _forms(
     form: str, summary: str, diagrams: tuple[str, str], time: str, order: Order, *aliases: str
 ) -> tuple[Sequential, Sequential]:
-    """(a form as published, the same with version and variant); `diagrams` has the bits of each."""
+    """(a form as published, the same with version and variant); `diagrams` has the bits of each, in this order."""
 
     def layout(versioned: bool) -> Sequential:
         """The form as published, or with version and variant."""
-        nothing = "no version and no variant: MariaDB's uuid refuses a quarter of the keys"
-        version = "MariaDB's uuid sorts version 4 by its end" + ("" if form == "end" else ", which is random here")
+        without = "no version and no variant: MariaDB's uuid refuses a quarter of the keys"
+        with_version = "MariaDB's uuid sorts version 4 by its end" + ("" if form == "end" else ", which is random here")
         return Sequential(
             f"jhtodd-{form}" + ("-v4" if versioned else ""),
             summary + (", with version and variant" if versioned else ""),
@@ -81,14 +81,14 @@ def _forms(
                 {"T": time},
                 Timestamp("milliseconds since 0001-01-01, low 48 bits", 0, _WRAP - 1, TICKS_PER_MS, "another instant"),
                 "keys of one millisecond come in no order",
-                version if versioned else nothing,
+                with_version if versioned else without,
                 reads={"time": "abcdef" if order == "net" else "T"},
                 read_diagram=diagrams[versioned].replace("T48", _NET_TIME) if order == "net" else "",
                 read_version="UUIDv4" if versioned else "",
             ),
         )
 
-    return layout(False), layout(True)
+    return layout(versioned=False), layout(versioned=True)
 
 
 _SOURCE: Final = "github.com/jhtodd/SequentialGuid; Zaabee.SequentialGuid; ABP SequentialGuidGenerator"

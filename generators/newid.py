@@ -55,15 +55,15 @@ class NewIds(GuidStream["NewId"]):
         super().__init__(layout, writer)
         worker = layout.worker
         if worker is None:
-            name = hashlib.sha1(writer.process.machine.encode(), usedforsecurity=False).digest()[12:18]
-            worker = bytes([name[0] | 0x80]) + name[1:]  # no network card's address has that bit
+            digest = hashlib.sha1(writer.process.machine.encode(), usedforsecurity=False).digest()[12:18]
+            worker = bytes([digest[0] | 0x80]) + digest[1:]  # no network card's address has that bit
         if layout.with_process:
             worker = worker[:4] + (writer.process.pid & 0xFFFF).to_bytes(2, "little")
         self._worker = int.from_bytes(worker)
         w01, w23, w45 = (int.from_bytes(worker[i : i + 2]) for i in (0, 2, 4))
         self._worker_of_guid = w45 << 48 | w23 << 16 | w01  # r0 r1 w4 w5, r4 r5 w2 w3, r6 r7 w0 w1
         self._last = 0
-        self._sequence = 0
+        self._sequence = 0  # the next key's, if it has the last key's tick
 
     def fill(self, data: Bytes) -> None:
         """Puts the next keys into `data`. The clock raises UsageError for a reading before the year 1."""
@@ -76,21 +76,21 @@ class NewIds(GuidStream["NewId"]):
             return
         # r0 … r7 T0 … T7, r8 … r13 w0 … w5, then r14 S0, r15 S1 of the sequential form, r14 S1, r15 S0 of the other
         put_word(data, 0, ticks)
-        last = swapped if self.layout.form == "sequential" else sequence
-        put_word(data, 1, np.uint64(self._worker << 16) | last)
+        end = swapped if self.layout.form == "sequential" else sequence
+        put_word(data, 1, np.uint64(self._worker << 16) | end)
 
     def _next(self, ticks: Ticks) -> tuple[Ticks, np.ndarray[tuple[int], np.dtype[np.uint64]]]:
         """(the tick, the sequence) of each key; at most `PER_TICK` readings at once."""
-        ahead = PER_TICK - self._sequence  # keys that the last tick can still have
+        room = PER_TICK - self._sequence  # keys that the last tick can still have
         # Only the tick of an earlier call can become full here, and only once: after it the next tick starts.
-        if ahead < len(ticks):
+        if room < len(ticks):
             ticks = ticks.copy()
-            np.maximum(ticks[ahead:], self._last + 1, out=ticks[ahead:])
-        used = running_maximum(ticks, self._last) if len(ticks) else ticks
-        sequence = positions_in_run(used, self._last, self._sequence)
-        if len(used):
-            self._last, self._sequence = int(used[-1]), int(sequence[-1]) + 1
-        return used, sequence.view(np.uint64)
+            np.maximum(ticks[room:], self._last + 1, out=ticks[room:])
+        key_ticks = running_maximum(ticks, self._last) if len(ticks) else ticks
+        sequence = positions_in_run(key_ticks, self._last, self._sequence)
+        if len(key_ticks):
+            self._last, self._sequence = int(key_ticks[-1]), int(sequence[-1]) + 1
+        return key_ticks, sequence.view(np.uint64)
 
 
 @dataclass(frozen=True)
@@ -114,10 +114,11 @@ _READ_DIAGRAMS: Final[Mapping[Form, str]] = {
 def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within: Ascent, *caveats: str) -> list[NewId]:
     """[the layout without a process id provider, the one with it]; `diagram` has the bits of the former."""
     legend = {"T": "ticks since 0001-01-01", "W": "worker", "L": "sequence, low byte", "H": "sequence, high byte"}
-    alone = "two processes of one machine can make equal keys: run one process a machine, or use the -process layout"
+    warning = "two processes of one machine can make equal keys: run one process a machine, or use the -process layout"
 
     def layout(with_process: bool) -> NewId:
-        """One of the two."""
+        """The layout without a process id provider, or with one."""
+        # The process id replaces the worker's last 16 bits, which lie before L8 H8 where the worker is divided.
         in_process = diagram.replace("W48", "W32 P16").replace("W16 L8 H8", "P16 L8 H8")
         return NewId(
             name + ("-process" if with_process else ""),
@@ -131,7 +132,7 @@ def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within
                 legend | ({"P": "process id, low byte, then high byte"} if with_process else {}),
                 Timestamp("100 ns since 0001-01-01", 0, _LAST, 1, span=1 << 64),
                 *caveats,
-                *([] if with_process else [alone]),
+                *([] if with_process else [warning]),
                 "more than 65,535 keys a tick run ahead of the clock",
                 within=within,
                 uniqueness="process" if with_process else "machine",
@@ -144,7 +145,7 @@ def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within
             ),
         )
 
-    return [layout(False), layout(True)]
+    return [layout(with_process=False), layout(with_process=True)]
 
 
 _SOURCE: Final = "github.com/phatboyg/NewId NewIdGenerator"

@@ -34,7 +34,7 @@ class SessionGuids(GuidStream["SysGuid"]):
         super().__init__(layout, writer)
         drawn = writer.draw_number(8)
         host = hashlib.md5(writer.process.machine.encode(), usedforsecurity=False).digest()[:4]
-        self._counter = drawn >> 16 & (1 << 47) - 1  # six of the eight bytes, without the first bit
+        self._counter = drawn >> 16 & (1 << 47) - 1  # the first six of the eight bytes, without the first bit
         self._pid = writer.process.pid & 0xFFFF
         self._low = _R8_R9 << 48 | int.from_bytes(host) << 16 | drawn & 0xFFFF
 

@@ -64,7 +64,7 @@ class Blocks(GuidLayout):
         writer.entropy.fill(data)
         stamp_version(data, 4)
         blocks = (self.values(len(data), writer) // self.size).view(np.uint64) << np.uint64(_BELOW_BLOCK)
-        high = words(data)[:, 0]
+        high = words(data)[:, 0]  # a view of r0 … r7
         high &= big_endian(np.array([(1 << _BELOW_BLOCK) - 1], np.uint64))
         high |= big_endian(blocks)
 
@@ -105,12 +105,12 @@ _YEAR_1: Final = np.datetime64("0001-01-01", "D")
 def years_and_weeks(ticks: Ticks) -> tuple[Ints, Ints]:
     """(the year, the week as MySQL's WEEK() in mode 0 counts) of each tick. Weeks are 0 … 53 and begin on Sunday, week
     1 on the year's first Sunday."""
-    days = ticks // TICKS_PER_DAY  # since 0001-01-01, a Monday
+    days = ticks // TICKS_PER_DAY  # since 0001-01-01, which was a Monday
     dates = _YEAR_1 + days
     years = dates.astype("datetime64[Y]")
     day_of_year = (dates - years).astype(np.int64)  # from 0
     weekday = (days + 1) % 7  # from 0, Sunday
-    return years.astype(np.int64) + 1970, (day_of_year + 7 - weekday) // 7
+    return years.astype(np.int64) + 1970, (day_of_year + 7 - weekday) // 7  # how many Sundays the year has had
 
 
 def texts_of_time(ticks: Ticks) -> list[str]:
@@ -124,12 +124,12 @@ def text_of_random(number: int) -> str:
     text = repr(number / _RANDOMS) if number else "0"
     if "e" not in text:
         return text
-    digits, exponent = text.split("e-")  # Python has an exponent below 1e-4
+    digits, exponent = text.split("e-")  # Python writes numbers below 1e-4 so
     return "0." + "0" * (int(exponent) - 1) + digits.replace(".", "")
 
 
 def _md5(text: str) -> int:
-    """The first 14 of the 16 bytes of a text's MD5, as a number: all that keys use of it."""
+    """The first 14 of the 16 bytes of a text's MD5, as a number of 112 bits: all that keys use of it."""
     return int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()) >> 16
 
 
@@ -139,15 +139,17 @@ class PerconaWeek(GuidLayout):
 
     def fill(self, data: Bytes, writer: Writer) -> None:
         """Puts the next keys into `data`; UsageError beyond the year 9999."""
-        drawn = (writer.entropy.take(len(data), 4).view(">u4")[:, 0].astype(np.int64) >> 2) % _RANDOMS
+        # 30 bits: RAND() is one of these numbers / _RANDOMS.
+        randoms = (writer.entropy.take(len(data), 4).view(">u4")[:, 0].astype(np.int64) >> 2) % _RANDOMS
         ticks = writer.readings(len(data))
-        texts = zip(drawn.tolist(), texts_of_time(ticks), strict=True)
+        texts = zip(randoms.tolist(), texts_of_time(ticks), strict=True)
         digests = [_md5(text_of_random(number) + time) for number, time in texts]
         years, weeks = years_and_weeks(ticks)
-        # r0 r1: each week is hashed once. MySQL's CONCAT writes 2021 and 1 as 20211.
-        numbers, which = np.unique(years * 100 + weeks, return_inverse=True)
+        # r0 r1: each week is hashed once. MySQL's CONCAT writes 2021 and 1 as 20211. Of 112 bits, `>> 96` leaves the
+        # first 16, `>> 80` the first 32, `>> 68 & 0xFFF` the hexadecimal digits 8 … 10.
+        numbers, week_of_key = np.unique(years * 100 + weeks, return_inverse=True)
         names = [f"{number // 100}{number % 100}" for number in numbers.tolist()]
-        week = np.array([_md5(name) >> 96 for name in names], np.uint64)[which]
+        week = np.array([_md5(name) >> 96 for name in names], np.uint64)[week_of_key]
         # r2 … r5: D's digits 0 … 7; r6 r7: the digit 4 and D's digits 8 … 10; r8 … r15: digits 12 … 27.
         start = np.array([digest >> 80 << 16 | 0x4000 | digest >> 68 & 0xFFF for digest in digests], np.uint64)
         end = np.array([digest & (1 << 64) - 1 for digest in digests], np.uint64)

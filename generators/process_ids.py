@@ -88,8 +88,9 @@ class CountedSeconds(ChunkStream["TwelveBytes"]):
         if self.layout.kind == "text":
             # 100 bits at the end of 128: 32 of seconds, 40 of the process (36 of them in the low word), 24 of the
             # counter, 4 bits 0.
+            high = seconds << np.uint64(4) | np.uint64(self._maker >> 36)
             low = np.uint64((self._maker & (1 << 36) - 1) << 28) | counters << np.uint64(4)
-            return text_of_bits(seconds << np.uint64(4) | np.uint64(self._maker >> 36), low, 5, _CHARACTERS, HEX32)
+            return text_of_bits(high, low, 5, _CHARACTERS, HEX32)
         data = np.empty((n, 3), ">u4")  # b0 … b3, b4 … b7, b8 … b11
         data[:, 0] = seconds
         data[:, 1] = self._maker >> 8
@@ -104,7 +105,7 @@ class TwelveBytes(WriterLayout):
 
     @abstractmethod
     def maker(self, writer: Writer) -> tuple[bytes, int]:
-        """(the five bytes of the process, the first key's counter)."""
+        """(the five bytes b4 … b8 of the process, the first key's counter)."""
 
     def bits_read(self, keys: Keys) -> Bytes:
         """The bits of the bytes; for text, those of 128 bits, of which 20 characters hold the last 100."""
@@ -165,7 +166,7 @@ def _description(
     )
 
 
-_COUNTER_STARTS: Final = 500_000
+_COUNTER_STARTS: Final = 500_000  # HotGuid's counter starts below it
 _U32: Final = 0xFFFFFFFF
 
 
@@ -191,7 +192,7 @@ class HotGuids(TwoFormStream["HotGuid"]):
         """Puts the next keys into `data`; UsageError for a reading that .NET's DateTime cannot hold."""
         n = len(data)
         high = self.layout.seconds(self.writer.readings(n))
-        high |= self._middle
+        high |= self._middle  # r4 … r7
         low = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64)
         low &= np.uint64(_COUNTER)
         low <<= np.uint64(32)
@@ -213,20 +214,20 @@ class HotGuid(TwoFormLayout, Sharded):
         return machine + (writer.process.pid & 0xFFFF).to_bytes(2), start
 
     def seconds(self, ticks: Ticks) -> Ticks:
-        """The seconds since 1970, 32 bits up."""
+        """The seconds since 1970, computed as a double, in the high 32 of 64 bits."""
         return ((ticks - UNIX_EPOCH) / TICKS_PER_SECOND).astype(np.int64) << 32
 
     def shards(self, keys: Keys) -> Ints:
         """The shard of each key."""
-        low = read_words(self.plain(keys))[1].astype(np.uint32)
-        return low.byteswap().astype(np.int64)
+        last_four_bytes = read_words(self.plain(keys))[1].astype(np.uint32)
+        return last_four_bytes.byteswap().astype(np.int64)  # they have the least significant byte first
 
     def with_shards(self, keys: Keys, shards: Ints) -> Keys:
         """The keys with these shards; UsageError for one that does not fit 32 bits."""
         for number in (shards.min(initial=0), shards.max(initial=0)):
             _require_shard(int(number))
         data = self.plain(keys).data.copy()
-        data.view("<u4")[:, 3] = shards
+        data.view("<u4")[:, 3] = shards  # r12 … r15
         if self.for_sql:
             to_sql_guid(data)  # type: ignore[arg-type]
         return Keys(data, keys.kind)
@@ -240,7 +241,7 @@ class DocumentedHotGuid(HotGuid):
         return _random_maker(writer)
 
     def seconds(self, ticks: Ticks) -> Ticks:
-        """The whole seconds since 1970, 32 bits up."""
+        """The whole seconds since 1970, in the high 32 of 64 bits."""
         return (ticks - UNIX_EPOCH) // TICKS_PER_SECOND << 32
 
 

@@ -89,7 +89,7 @@ class Combs(GuidStream["Comb"]):
         if self.layout.step and len(ticks):
             ticks = strictly_increasing(ticks, self._last, self.layout.step)
             self._last = int(ticks[-1])
-            self.writer.require(ticks[-1:])  # they never fall, and none is below its reading
+            self.writer.require(ticks[-1:])  # the last is the highest, and none is below its reading
         self.layout.put(data, ticks)
 
 
@@ -115,7 +115,7 @@ class Comb(WriterLayout):
             put_u48(guids, self.provider.at, dates)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The millisecond or the 1/300 s; UsageError where the original throws."""
+        """The tick at which the millisecond or the 1/300 s begins; UsageError where the original throws."""
         dates = get_u48(keys, self.provider.at, self.provider.order)
         if not self.sql_dates:
             refuse_keys(self.name, keys, dates > _LAST_MS, "its time lies beyond the year 9999")
@@ -148,7 +148,7 @@ _SQL_LAST: Final = EPOCH_1900 + (TICKS_PER_DAY << 16) - 5
 _SQL_TIME: Final = Timestamp("1/300 s", EPOCH_1900, _SQL_LAST, 33_334, "another instant", span=SQL_DATETIME_SPAN)
 
 
-def _comb(name: str, called: str, provider: Provider, diagram: str, *aliases: str) -> tuple[Comb, Comb]:
+def _comb(name: str, summary: str, provider: Provider, diagram: str, *aliases: str) -> tuple[Comb, Comb]:
     """(the layout with the clock's timestamps, that with timestamps that never repeat) of a provider and a strategy.
     The strategy follows from the diagram: it has `U48` for Unix dates."""
     unix, order = "U48" in diagram, provider.sorts
@@ -157,10 +157,10 @@ def _comb(name: str, called: str, provider: Provider, diagram: str, *aliases: st
     caveats = (_UNCHANGED, *([] if order == "mssql" else [_MARIADB]), *([] if unix else [_LATE]))
 
     def layout(suffix: str, feature: str, step: int, within: Ascent, more: tuple[str, ...]) -> Comb:
-        """The pair with the clock's timestamps (`step` 0), or with timestamps at least `step` ticks apart."""
+        """The layout with the clock's timestamps (`step` 0), or with timestamps at least `step` ticks apart."""
         return Comb(
             name + suffix,
-            called + feature,
+            summary + feature,
             f"github.com/richardtallent/RT.Comb {provider.name} + {'Unix' if unix else 'Sql'}DateTimeStrategy",
             order=order,
             aliases=tuple(alias + suffix for alias in aliases),

@@ -62,12 +62,12 @@ class Flakes(ChunkStream["Flake"]):
 
     def __init__(self, layout: Flake, writer: Writer) -> None:
         super().__init__(layout, writer)
-        self._worker = worker_id(layout.name, writer.process, layout.description.worker_ids or 0)
+        self._worker = worker_id(layout.name, writer.process, layout.description.worker_ids or 0)  # never None here
         self._value = counters.NEVER
         self._reading = counters.NEVER
 
     def quanta(self, n: int) -> Ints:
-        """The clock's next n readings in quanta since the epoch; UsageError outside of the layout's range."""
+        """The clock's next n readings in quanta since the layout's epoch; UsageError outside of its range."""
         time = self.layout.time
         return (self.writer.readings(n) - time.first) // time.resolution
 
@@ -82,15 +82,16 @@ class Flakes(ChunkStream["Flake"]):
         """Keys of these values, each a quantum with the sequence in its low bits. UsageError where counting up has left
         the layout's range."""
         bits, time = self.layout.sequence_bits, self.layout.time
-        quanta = (time.last + 1 - time.first) // time.resolution
-        counters.require_room(self.layout.name, values, (quanta << bits) - 1, time.last)
+        quanta_of_range = (time.last + 1 - time.first) // time.resolution
+        counters.require_room(self.layout.name, values, (quanta_of_range << bits) - 1, time.last)
         if len(values):
             self._value = int(values[-1])
         return self.layout.put(values >> bits, values & (1 << bits) - 1, self._worker)
 
 
 class Flake(WriterLayout):
-    """Integers of a time in quanta, a worker and a sequence, placed as the description says."""
+    """Integers of a time in quanta (T), a worker (W, or N for a node) and a sequence (S, or C for a counter), placed as
+    the description says."""
 
     streams = Flakes
     refuses_steps_back: ClassVar[bool] = True
@@ -129,7 +130,7 @@ class ShardKeys(Flakes):
         """The next n keys."""
         sequence = np.arange(self._sequence + 1, self._sequence + n + 1)
         self._sequence += n
-        return self.layout.put(self.quanta(n), sequence & 1023, self._worker)
+        return self.layout.put(self.quanta(n), sequence & 1023, self._worker)  # modulo 1,024
 
 
 class Instagram(Flake):
@@ -153,7 +154,7 @@ class Tsids(Flakes):
     def chunk(self, n: int) -> Bytes | Ints:
         """The next n keys."""
         values, starts = counters.count_runs(self.quanta(n), self._value, self.layout.sequence_bits, self._seeds)
-        self._drawn = self._drawn[len(starts) :]
+        self._drawn = self._drawn[len(starts) :]  # the others were used
         return self.keys(values)
 
     def _seeds(self, starts: counters.Starts) -> Ints:
@@ -182,7 +183,7 @@ class Tsid(Flake):
         if self.kind == "int":
             return super().bits_read(keys)
         bits = bits_of_text(self.name, upper_case(keys), 5, CROCKFORD32)
-        above = bits[:, 0:8].max(axis=1) > 0  # 13 characters hold 65 bits
+        above = bits[:, 0:8].max(axis=1) > 0  # 13 characters hold 65 bits: the first has to be 0
         refuse_texts(self.name, keys, above, "the greatest begins with F")
         return bits[:, 8:]
 
@@ -210,21 +211,21 @@ def _flake(
     kind: type[Flake] = Flake,
 ) -> Flake:
     """A layout of 64-bit integers; `since`: (unit, epoch in Unix milliseconds); `bits`: (time, worker, sequence).
-    `legend` explains the letters of worker and sequence, `sign` the first bit; `quantum` is in ticks."""
+    `legend` explains the letters of worker and sequence, `sign` the first bit. `quantum`: ticks of a unit."""
     unit, milliseconds = since
     epoch = UNIX_EPOCH + milliseconds * TICKS_PER_MS
     time_bits, worker_bits, sequence_bits = bits
-    worker, sequence = ("N", "C") if kind is Tsid else ("W", "S")
-    rest = f"{worker}{worker_bits} {sequence}{sequence_bits}"
+    worker, sequence = ("N", "C") if kind is Tsid else ("W", "S")  # their letters
+    below_time = f"{worker}{worker_bits} {sequence}{sequence_bits}"
     if kind is Sonyflake:
-        rest = f"{sequence}{sequence_bits} {worker}{worker_bits}"
+        below_time = f"{sequence}{sequence_bits} {worker}{worker_bits}"
     return kind(
         name,
         summary,
         source,
         kind="int",
         description=timed(
-            f"Z1:0 T{time_bits} {rest}",
+            f"Z1:0 T{time_bits} {below_time}",
             {"Z": sign, "T": unit, **legend},
             Timestamp(unit, epoch, epoch + (quantum << time_bits) - 1, quantum),
             *caveats,
@@ -254,7 +255,7 @@ class FlakeIds(GuidStream[StreamLayout]):
         """Puts the next keys into `data`; UsageError for a reading before 1970, or below the one before."""
         n = len(data)
         milliseconds = self.writer.unix_milliseconds(n)
-        starts = np.flatnonzero(counters.new_maxima(milliseconds, self._time))
+        starts = np.flatnonzero(counters.new_maxima(milliseconds, self._time))  # of sequences, each with 0
         sequence = counters.run_values(np.zeros(len(starts), np.int64), starts, self._sequence, n)
         self._time = counters.refuse_steps_back(self.layout.name, milliseconds, self._time, "ms")
         self._sequence = int(sequence[-1]) if n else self._sequence
@@ -335,7 +336,7 @@ LAYOUTS = (
             diagram="K13",
             read_diagram=_TSID.description.diagram,
             legend={"K": "the 64 bits, 5 a character"},
-            time=replace(_TSID.time, span=TICKS_PER_MS << 5 * 13 - 22),
+            time=replace(_TSID.time, span=TICKS_PER_MS << 5 * _CHARACTERS - 22),  # 22: bits of node and counter
             caveats=(_TSID_AHEAD, "13 bytes a key instead of 8"),
             alphabets={"K": CROCKFORD32.decode()},
             any_case=True,

@@ -86,9 +86,9 @@ def to_base62(data: Bytes) -> Bytes:
             np.floor_divide(rest, divisor, out=limb)
             rest -= limb * divisor
         for column in range(end - 1, end - 1 - width, -1):
-            more = rest // np.uint64(62)
-            text[:, column] = _LETTERS[(rest - more * np.uint64(62)).view(np.int64)]
-            rest = more
+            higher = rest // np.uint64(62)  # the digits before this one
+            text[:, column] = _LETTERS[(rest - higher * np.uint64(62)).view(np.int64)]
+            rest = higher
     return text
 
 
@@ -98,7 +98,7 @@ def from_base62(layout: str, keys: Keys) -> Bytes:
     digits = digits_of_text(layout, keys, BASE62).astype(np.uint64)
     limbs = np.zeros((5, len(keys)), np.uint64)  # the numbers in base 2^32, the highest digit first
     refused = np.zeros(len(keys), np.bool_)
-    for digit in digits.T:
+    for digit in digits.T:  # numbers · 62 + digit, limb by limb from the lowest
         carry = digit.copy()
         for limb in limbs[::-1]:
             limb *= np.uint64(62)
@@ -146,18 +146,18 @@ class PushIds(ChunkStream["PushId"]):
     def chunk(self, n: int) -> Bytes:
         """The next n keys; UsageError before 1970 and beyond 48 bits of milliseconds."""
         milliseconds = self.writer.unix_milliseconds(n)
-        starts = np.flatnonzero(np.diff(milliseconds, prepend=self._time))
-        drawn = self.writer.entropy.take(len(starts), 12).astype(np.int64) >> 2  # six bits of each byte
-        shifts = 6 * np.arange(5, -1, -1)
-        # The low halves count up in each run; what they carry goes into the high halves, which are the run's.
-        heads = (drawn[:, 6:] << shifts).sum(axis=1)
-        tops = np.concatenate([[self._high], (drawn[:, :6] << shifts).sum(axis=1)])
-        low = run_values(heads, starts, self._low, n)
-        high = np.repeat(tops, np.diff(starts, prepend=0, append=n)) + (low >> _HALF) & _HALF_MASK
+        starts = np.flatnonzero(np.diff(milliseconds, prepend=self._time))  # where it differs from the last key's
+        digits = self.writer.entropy.take(len(starts), 12).astype(np.int64) >> 2  # the first six bits of each byte
+        shifts = 6 * np.arange(5, -1, -1)  # six digits make a half
+        # In a run the low half counts up. The high half is that of the run's first key, plus what the low half carries.
+        first_low = (digits[:, 6:] << shifts).sum(axis=1)
+        first_high = np.concatenate([[self._high], (digits[:, :6] << shifts).sum(axis=1)])
+        low = run_values(first_low, starts, self._low, n)
+        high = (np.repeat(first_high, np.diff(starts, prepend=0, append=n)) + (low >> _HALF)) & _HALF_MASK
         low &= _HALF_MASK
         if n:
             self._time, self._high, self._low = int(milliseconds[-1]), int(high[-1]), int(low[-1])
-        return text_of_bits(  # 120 bits: 48 of milliseconds, 36 of the high half (28 of them in the low word), 36
+        return text_of_bits(  # 120 bits: 48 of milliseconds, 36 of the high half (28 in the low word), 36 of the low
             (milliseconds << 8 | high >> 28).view(np.uint64),
             (high << _HALF | low).view(np.uint64),
             6,
@@ -206,8 +206,8 @@ _CUID2_HALF: Final = 12  # digits of a key's second half: more than 12 digits in
 
 def below(entropy: Entropy, n: int, width: int, limit: int) -> Ints:
     """n × width random numbers from 0 to limit − 1, as upstream computes them: floor(random() · limit)."""
-    drawn = entropy.take(n, 4 * width).view("<u4").astype(np.int64)
-    return drawn * limit >> 32
+    numbers = entropy.take(n, 4 * width).view("<u4").astype(np.int64)
+    return numbers * limit >> 32
 
 
 def base36(number: int) -> str:
@@ -226,7 +226,7 @@ def digest(text: bytes) -> int:
 
 def digits_of_key(number: int) -> int:
     """The digits 2 … 24, counted from 0, of a digest in base 36: as a number, which has up to 23 digits."""
-    length = _LONGEST_DIGEST  # digits of the number
+    length = _LONGEST_DIGEST  # of the number, in digits: nearly always this or one less
     while number < _POWERS[length - 1]:
         length -= 1
     after = length - _LENGTH - 1  # digits behind number 24
@@ -236,9 +236,9 @@ def digits_of_key(number: int) -> int:
 def _put_base36(out: Bytes, first: int, end: int, numbers: Ints) -> None:
     """Writes the last digits of each number in base 36 into the columns first … end−1 of `out`, a row for each."""
     for column in range(end - 1, first - 1, -1):
-        more = numbers // 36  # the digits before this one
-        out[:, column] = _DIGITS[numbers - more * 36]
-        numbers = more
+        higher = numbers // 36  # the digits before this one
+        out[:, column] = _DIGITS[numbers - higher * 36]
+        numbers = higher
 
 
 class Cuids(ChunkStream[StreamLayout]):
@@ -247,13 +247,14 @@ class Cuids(ChunkStream[StreamLayout]):
     def __init__(self, layout: StreamLayout, writer: Writer) -> None:
         super().__init__(layout, writer)
         self._count = int(below(writer.entropy, 1, 1, _COUNTS)[0, 0])
-        source = _DIGITS[below(writer.entropy, 1, _FINGERPRINT, 36)].tobytes()
-        self._fingerprint = base36(digest(source))[1 : 1 + _FINGERPRINT]
+        random_digits = _DIGITS[below(writer.entropy, 1, _FINGERPRINT, 36)].tobytes()
+        self._fingerprint = base36(digest(random_digits))[1 : 1 + _FINGERPRINT]
 
     def chunk(self, n: int) -> Bytes:
         """The next n keys; UsageError before 1970."""
-        drawn = self.writer.entropy.take(n, 4 * (_LENGTH + 1)).view("<u4").astype(np.int64)
-        salts = _DIGITS[drawn[:, 1:] * len(_DIGITS) >> 32]
+        # For each key a number of 32 bits for the letter, then 24 for the salt; `below` explains the shift.
+        randoms = self.writer.entropy.take(n, 4 * (_LENGTH + 1)).view("<u4").astype(np.int64)
+        salts = _DIGITS[randoms[:, 1:] * len(_DIGITS) >> 32]
         ticks = require_instants(self.layout.name, self.writer.clock.read(n), UNIX_EPOCH)
         times = ((ticks - UNIX_EPOCH) // TICKS_PER_MS).tolist()
         counts = range(self._count, self._count + n)
@@ -263,7 +264,7 @@ class Cuids(ChunkStream[StreamLayout]):
             number = digest((base36(time) + salt.tobytes().decode() + base36(count) + self._fingerprint).encode())
             high[row], low[row] = divmod(digits_of_key(number), _POWERS[_CUID2_HALF])
         out = np.empty((n, _LENGTH), np.uint8)
-        out[:, 0] = _CUID2_LETTERS[drawn[:, 0] * len(_CUID2_LETTERS) >> 32]
+        out[:, 0] = _CUID2_LETTERS[randoms[:, 0] * len(_CUID2_LETTERS) >> 32]
         _put_base36(out, 1, _CUID2_HALF, high)
         _put_base36(out, _CUID2_HALF, _LENGTH, low)
         return out

@@ -59,7 +59,7 @@ class MonotonicUlids(ChunkStream["MonotonicUlid"]):
 
     def _count(self, heads: Bytes, starts: Starts, n: int) -> Bytes:
         """n ULIDs: `heads` at the positions `starts`, others one above the one before; UsageError if that overflows."""
-        # r0 … r7 and r8 … r15 as numbers, of the last chunk's last key and then of each head.
+        # r0 … r7 and r8 … r15 as numbers: first those of the last chunk's last key, then those of each head.
         high, low = (
             np.concatenate([np.array([last], np.uint64), column.astype(np.uint64)])
             for last, column in zip(self._last[1:], heads.view(">u8").T, strict=True)
@@ -69,8 +69,8 @@ class MonotonicUlids(ChunkStream["MonotonicUlid"]):
         steps = (np.arange(n) - np.repeat(np.concatenate([[-1], starts]), lengths)).view(np.uint64)
         low = np.repeat(low, lengths) + steps
         high = np.repeat(high, lengths)
-        over = low < steps  # the sum wrapped
-        if (over & (high & _TOP == _TOP)).any():
+        over = low < steps  # where the sum of 64 bits wrapped
+        if (over & (high & _TOP == _TOP)).any():  # the carry would leave the 80 bits
             raise UsageError(
                 f"{self.layout.name}: the 80 random bits of a millisecond are used up, as they began with almost all "
                 "ones: make the key again in the next millisecond."
@@ -116,17 +116,17 @@ _GUESS: Final = "the next key of the same millisecond can be guessed"
 
 
 def _description(parts: str, within: Ascent, *caveats: str) -> Description:
-    """The description of the ULIDs whose keys of one millisecond come in no order, or count up."""
-    counts = within == "always"
+    """The description of the ULIDs whose keys of one millisecond come in no order, or count up (`within` always)."""
+    monotonic = within == "always"
     return timed(
         parts,
         {"T": "milliseconds since 1970"}
-        | ({"N": "random in each millisecond's first key, then plus one a key"} if counts else {}),
+        | ({"N": "random in each millisecond's first key, then plus one a key"} if monotonic else {}),
         UNIX_MILLISECONDS,
-        _GUESS if counts else "keys of one millisecond come in no order",
+        _GUESS if monotonic else "keys of one millisecond come in no order",
         *caveats,
         within=within,
-        random="" if counts else "R",
+        random="" if monotonic else "R",
         reads={"time": "T"},
     )
 

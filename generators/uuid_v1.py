@@ -88,10 +88,10 @@ class NodeUuids(GuidStream["NodeLayout"]):
 
     def __init__(self, layout: NodeLayout, writer: Writer) -> None:
         super().__init__(layout, writer)
-        drawn = writer.draw_number(8) if writer.guids is None else 0
-        # r8 … r15: the variant, then the clock sequence, which counts the machine's starts in 14 bits, then the node.
+        random = writer.draw_number(8) if writer.guids is None else 0  # unused where GUIDs are given
         boots = writer.process.boot if layout.counts_boots else 0
-        self._end = 2 << 62 | (drawn + (boots << 48)) & (1 << 62) - 1
+        # r8 … r15: the variant, then the clock sequence, to which the machine's starts are added, then the node.
+        self._end = 2 << 62 | (random + (boots << 48)) & (1 << 62) - 1
         self._end |= _MULTICAST
         self._last = NEVER
 
@@ -151,17 +151,18 @@ class ServerUuids(GuidStream["ServerV1"]):
         self._last = self._reading = NEVER
 
     def _draw_sequence(self) -> int:
+        """A random clock sequence."""
         return self.writer.draw_number(2) * _SERVER_SEQUENCES >> 16
 
     def fill(self, data: Bytes) -> None:
         """Puts the next keys into `data`; UsageError before 1582-10-15 and beyond 60 bits."""
         n = len(data)
         times = self.writer.readings(n) - GREGORIAN
-        back = np.flatnonzero(np.diff(times, prepend=self._reading) < 0)
+        steps_back = np.flatnonzero(np.diff(times, prepend=self._reading) < 0)
         low = np.empty(n, np.uint64)
         self._reading = int(times[-1]) if n else self._reading
-        for stretch, (start, end) in enumerate(pairwise([0, *back.tolist(), n])):
-            if stretch:  # after a step back a new sequence of times starts, whatever the last time was
+        for stretch, (start, end) in enumerate(pairwise([0, *steps_back.tolist(), n])):
+            if stretch:  # it begins with a step back: a new sequence of times starts, whatever the last time was
                 self._sequence = self._draw_sequence()
                 self._last = NEVER
             times[start:end] = strictly_increasing(times[start:end], self._last)
@@ -175,6 +176,7 @@ class ServerUuids(GuidStream["ServerV1"]):
 
 def _swapped(high: Words) -> Words:
     """time_high, time_mid, time_low as numbers, from time_low, time_mid, time_high."""
+    # The shift by 48 drops all but time_high, that by 32 leaves time_low alone.
     swapped: Words = high << np.uint64(48) | (high & _MIDDLE) << np.uint64(16) | high >> np.uint64(32)
     return swapped
 
@@ -226,7 +228,7 @@ def _server(diagram: str, caveat: str) -> Description:
         uniqueness="process",
         steady="QN",
         reads=_READS,
-        read_version="a reordered UUIDv1" if diagram.startswith("V") else "UUIDv1",
+        read_version="a reordered UUIDv1" if diagram.startswith("V") else "UUIDv1",  # V: percona-ordered-uuid
     )
 
 

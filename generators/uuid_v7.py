@@ -56,7 +56,7 @@ from keybench.model.keys import Bytes, Ints, Keys
 _SEED: Final = 0x7FF  # the bits that are drawn of the 12 after the version: the first of them stays 0
 _NS_PER_MS: Final = 1_000_000
 _POSTGRESQL_STEP: Final = _NS_PER_MS // 4096 + 1  # nanoseconds from one key of a backend to the next, at least
-_POSTGRESQL_LAST_NS: Final = (1 << 63) - (1 << 48)
+_POSTGRESQL_LAST_NS: Final = (1 << 63) - (1 << 48)  # below 2^63 by room for keys that run ahead of the clock
 _POSTGRESQL_LAST: Final = UNIX_EPOCH + _POSTGRESQL_LAST_NS // 100
 _MARIADB_PER_MS: Final = 4_000  # steps of tv (4 · microseconds) in a millisecond
 
@@ -92,16 +92,16 @@ class Version7(GuidLayout):
 class CountedV7(GuidStream[StreamLayout]):
     """Method 1 of §6.2; the state is the last key's millisecond and counter, as one number."""
 
-    _last = NEVER << 12
+    _last = NEVER << 12  # any value whose millisecond is NEVER
 
     def fill(self, data: Bytes) -> None:
         """Puts the next UUIDs into `data`; UsageError before 1970 and beyond 48 bits of milliseconds."""
         self.writer.entropy.fill(data)
-        drawn = data.view(">u8")[:, 0]
+        entropy = data.view(">u8")[:, 0]  # r0 … r7, which `put_v7` overwrites below
 
         def seeds(starts: Starts) -> Ints:
             """The counters, of 11 bits, that the keys at these positions draw."""
-            return (drawn if len(starts) == len(drawn) else drawn[starts]).astype(np.int64) & _SEED
+            return (entropy if len(starts) == len(entropy) else entropy[starts]).astype(np.int64) & _SEED
 
         values, _ = count_runs(self.writer.unix_milliseconds(len(data)), self._last, 12, seeds)
         require_room(self.layout.name, values, (1 << 60) - 1, UNIX_48_BIT_LAST)
@@ -122,16 +122,16 @@ class GrowingV7(GuidStream[StreamLayout]):
         if not len(data):
             return
         high, low = (word.astype(np.uint64) for word in data.view(">u8").T)
-        first = new_maxima(milliseconds, self._last[0])
-        if first.all():
+        begins = new_maxima(milliseconds, self._last[0])  # which keys are the first of their millisecond
+        if begins.all():
             times = milliseconds
             rand_a = high.view(np.int64) & _SEED
-            grown = low & bits.RAND_B
+            rand_b = low & bits.RAND_B
         else:
-            times, rand_a, grown = self._grow(milliseconds, np.flatnonzero(first), high, low)
-        self._last = (int(times[-1]), int(rand_a[-1]), int(grown[-1]))
+            times, rand_a, rand_b = self._grow(milliseconds, np.flatnonzero(begins), high, low)
+        self._last = (int(times[-1]), int(rand_a[-1]), int(rand_b[-1]))
         put_v7(data, times << 12 | rand_a)
-        bits.put_word(data, 1, grown | bits.VARIANT)
+        bits.put_word(data, 1, rand_b | bits.VARIANT)
 
     def _grow(
         self, milliseconds: Ints, starts: Starts, high: bits.Words, low: bits.Words
@@ -141,18 +141,18 @@ class GrowingV7(GuidStream[StreamLayout]):
         # How much M grows at each key, 1 … 2^32, summed up over all keys. A run is a start and the keys up to the next.
         growth = (high >> np.uint64(32)) + np.uint64(1)
         growth[starts] = 0
-        grown = np.cumsum(growth)
+        total = np.cumsum(growth)
         # In each run: the drawn number (before the first start, the last key's) plus the growth since the run's start.
         lengths = np.diff(starts, prepend=0, append=len(milliseconds))
-        heads = np.concatenate([np.array([self._last[2]], np.uint64), (low[starts] & bits.RAND_B) - grown[starts]])
+        heads = np.concatenate([np.array([self._last[2]], np.uint64), (low[starts] & bits.RAND_B) - total[starts]])
         # A head below zero wraps around, and the sum wraps back: only differences matter.
-        grown += np.repeat(heads, lengths)
+        rand_b = np.repeat(heads, lengths) + total
         # What passes 62 bits is carried into the first 12.
-        tops = np.concatenate([[self._last[1]], high[starts].view(np.int64) & _SEED])
-        rand_a = np.repeat(tops, lengths) + (grown >> np.uint64(62)).view(np.int64)
+        first_a = np.concatenate([[self._last[1]], high[starts].view(np.int64) & _SEED])
+        rand_a = np.repeat(first_a, lengths) + (rand_b >> np.uint64(62)).view(np.int64)
         times = np.repeat(np.concatenate([[self._last[0]], milliseconds[starts]]), lengths)
-        grown &= bits.RAND_B
-        return times, rand_a, grown
+        rand_b &= bits.RAND_B
+        return times, rand_a, rand_b
 
 
 class Precise(GuidLayout):
@@ -168,7 +168,7 @@ class Precise(GuidLayout):
         put_v7(data, sub_milliseconds(milliseconds, (since - milliseconds * TICKS_PER_MS) * 100 + odd))
 
     def decode(self, keys: Keys) -> Decoded:
-        """The start of the step of 244 ns, rounded down to a tick; field `millisecond`: the millisecond's tick."""
+        """The start of the step of 244 ns, rounded down to a tick; field `millisecond`: the tick of its start."""
         fields = self.numbers(keys)
         millisecond = fields["millisecond"] * TICKS_PER_MS + UNIX_EPOCH
         return Decoded(millisecond + (fields["fraction"] * TICKS_PER_MS >> 12), {"millisecond": millisecond})
@@ -184,11 +184,11 @@ class PostgreSqlUuids(GuidStream[StreamLayout]):
         n = len(data)
         bits.words(data)[:, 1] = bits.random_half(self.writer.entropy, n)
         ticks, odd = self.writer.readings_fine(n)
-        used = strictly_increasing((ticks - UNIX_EPOCH) * 100 + odd, self._last, _POSTGRESQL_STEP)
-        require_room(self.layout.name, used, _POSTGRESQL_LAST_NS + _NS_PER_MS, _POSTGRESQL_LAST)
-        self._last = int(used[-1]) if n else self._last
-        milliseconds = used // _NS_PER_MS
-        put_v7(data, sub_milliseconds(milliseconds, used - milliseconds * _NS_PER_MS))
+        times = strictly_increasing((ticks - UNIX_EPOCH) * 100 + odd, self._last, _POSTGRESQL_STEP)  # in nanoseconds
+        require_room(self.layout.name, times, _POSTGRESQL_LAST_NS + _NS_PER_MS, _POSTGRESQL_LAST)
+        self._last = int(times[-1]) if n else self._last
+        milliseconds = times // _NS_PER_MS
+        put_v7(data, sub_milliseconds(milliseconds, times - milliseconds * _NS_PER_MS))
 
 
 class MariaDbUuids(GuidStream["MariaDbV7"]):
@@ -200,7 +200,7 @@ class MariaDbUuids(GuidStream["MariaDbV7"]):
         """Puts the next UUIDs into `data`; UsageError before 1970 and beyond 48 bits of milliseconds."""
         n = len(data)
         bits.words(data)[:, 1] = bits.random_half(self.writer.entropy, n)
-        values = strictly_increasing((self.writer.readings(n) - UNIX_EPOCH) // 10 * 4, self._last)
+        values = strictly_increasing((self.writer.readings(n) - UNIX_EPOCH) // 10 * 4, self._last)  # tv of each key
         require_room(self.layout.name, values, (_MARIADB_PER_MS << 48) - 1, UNIX_48_BIT_LAST)
         self._last = int(values[-1]) if n else self._last
         milliseconds = values // _MARIADB_PER_MS

@@ -98,14 +98,12 @@ def application(**options: Any) -> typer.Typer:
 
 
 def console(**options: Any) -> Terminal:
-    """Standard output for tables and wrapped text; `options` are rich's: `stderr`, `quiet`, `file`, `width`.
-
-    A terminal that says it has no room for a word, or no end, is not believed.
-    """
+    """Standard output for tables and wrapped text; `options` are rich's: `stderr`, `quiet`, `file`, `width`. A terminal
+    that says it has no room for a word, or no end, is not believed."""
     from keybench.terminal import Terminal
 
     console = Terminal(**options)
-    if not NARROWEST <= console.width <= WIDEST:
+    if not NARROWEST <= console.width <= WIDEST:  # only then: a width that is set no longer follows the terminal's
         console.width = min(max(console.width, NARROWEST), WIDEST)
     return console
 
@@ -138,8 +136,8 @@ def print_json(value: object) -> None:
 def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, *, sweep: bool = True) -> NoReturn:
     """Runs a command, by default the one that the first argument names, and ends the process.
 
-    A KeybenchError is one message on standard error, without a traceback. With `sweep`, it first removes the folders
-    that killed commands left; `clean` shows them instead.
+    A KeybenchError is one message on standard error, without a traceback. With `sweep`, the folders that killed
+    commands left are removed first; `clean` shows them instead.
     """
     interruption.listen()
     _open_closed_streams()
@@ -158,13 +156,13 @@ def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, 
                 code, message = error.exit_code, str(error)
             except TyperException as error:
                 code, message = UsageError.exit_code, f"{error.format_message().removesuffix('.')}. See --help."
-            interruption.ignore()
+            interruption.ignore()  # the exit code is known
         except (Exception, KeyboardInterrupt) as error:
             interruption.ignore()
             if not (interruption.received() or isinstance(error, KeyboardInterrupt)):
-                raise
+                raise  # a defect: Python shows its traceback
             code = INTERRUPTED
-        if interruption.received() or code == INTERRUPTED:
+        if interruption.received() or code == INTERRUPTED:  # a KeyboardInterrupt can come without a signal
             code, message = INTERRUPTED, "interrupted"
         with suppress(OSError):  # the terminal is closed, which was the reason for a SIGHUP
             sys.stderr.write(f"keybench: {printable(_without_secrets(message, arguments))}\n" if message else "")
@@ -172,10 +170,8 @@ def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, 
 
 
 def _open_closed_streams() -> None:
-    """Opens the null device for standard streams that are closed, as by `>&-`.
-
-    Else the next files that are opened would get their numbers, and what a library or a server prints.
-    """
+    """Opens the null device for standard streams that are closed, as by `>&-`. Else the next files that are opened
+    would get their numbers, and what a library or a server prints."""
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         try:
             os.fstat(number)
@@ -193,7 +189,7 @@ def _quiet_where_nobody_reads() -> Iterator[None]:
     except (BrokenPipeError, SystemExit) as end:
         # rich and typer end the process with 1 while they handle the BrokenPipeError.
         broken = isinstance(end, BrokenPipeError) or isinstance(end.__context__, BrokenPipeError)
-        if not broken or not any(map(_nobody_reads, (sys.stdout, sys.stderr))):  # a pipe to a process may break too
+        if not (broken and any(map(_nobody_reads, (sys.stdout, sys.stderr)))):  # a pipe to a process may break too
             raise
         for stream in sys.stdout, sys.stderr:  # else the interpreter's last flush would fail
             with suppress(OSError, ValueError):
@@ -208,7 +204,7 @@ def _nobody_reads(stream: TextIO) -> bool:
     except (OSError, ValueError):  # it is no file
         return False
     events = select.poll()
-    events.register(descriptor, 0)  # errors alone
+    events.register(descriptor, 0)  # 0: only errors, such as that of a closed pipe
     return bool(events.poll(0)) or os.fstat(descriptor).st_rdev == Path(os.devnull).stat().st_rdev
 
 

@@ -38,8 +38,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def allocating(function: Callable[P, R]) -> Callable[P, R]:
-    """As `kernel`, for a function that makes arrays: references are counted. It can return one to Python alone."""
-    return _compiled(function, _nrt=True)  # not what the caller has, which else would go for this function too
+    """As `kernel`, for a function that makes arrays: references are counted. It can return an array only to Python."""
+    return _compiled(function, _nrt=True)  # set, because else the caller's setting would go for this function too
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
@@ -51,14 +51,15 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
-    """The function as Python calls it. Kernels call a second one, without an entry from Python and without machine
-    code, which would take more than half of the time to compile it."""
-    within = FunctionType(
+    """The function as Python calls it. Kernels that call it get a copy without an entry from Python and without machine
+    code of its own: to make these would take more than half of the time to compile it."""
+    copy = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
-    within.__qualname__ = f"{function.__qualname__}.within"  # another name in machine code
-    for_kernels = _njit(**_OPTIONS, **options, **_FOR_KERNELS)(within)
+    copy.__qualname__ = f"{function.__qualname__}.within"  # another name in machine code
+    for_kernels = _njit(**_OPTIONS, **options, **_FOR_KERNELS)(copy)
     for_python = _cached(function, **options)
+    # What numba asks when a kernel calls the function: the copy answers.
     for_python.get_call_template = _of_few_types(for_kernels.get_call_template)
     for_python.get_overload = for_kernels.get_overload
     return cast("Callable[P, R]", for_python)
@@ -70,8 +71,8 @@ _njit: Any = numba.njit
 
 
 class _Part(_Library):  # type: ignore[misc]
-    """The code of a function that only kernels call. It becomes a part of theirs and is optimised there, not alone too;
-    nor does it become machine code, so that there is no place for what numba notes about it. Half of LLVM's time."""
+    """The code of a function that only kernels call. It becomes a part of theirs and is optimised there. Alone it is
+    neither optimised nor made machine code, which halves LLVM's time. So numba has no place for notes about it."""
 
     def _optimize_final_module(self) -> None:
         """Only inlines what has to be inlined, numba's first step."""
@@ -85,11 +86,11 @@ class _Part(_Library):  # type: ignore[misc]
 
     @property
     def codegen(self) -> Self:
-        """Where `get_executable` notes the function's environment."""
+        """This object, because `get_executable` calls `codegen.set_env`."""
         return self
 
     def set_env(self, name: str, environment: object) -> None:
-        """Notes nothing."""
+        """Does nothing: the function's environment has no place."""
 
 
 class _PartCompiler(_Compiler):  # type: ignore[misc]
@@ -104,7 +105,7 @@ _FOR_KERNELS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipe
 
 
 def _of_few_types(resolve: Callable[[Any, Any], Any]) -> Callable[[Sequence[Any], Mapping[str, Any]], Any]:
-    """The same resolution of a call from a kernel, with one type for all signed integers.
+    """Resolves a call from a kernel as `resolve` does, but with one type for all signed integers.
 
     For numba each literal has a type of its own, and each width: it would compile `touch(page, True)` and
     `touch(page, False)` apart, and once more for a page from an int32 array. Types of unsigned integers stay: what is
@@ -131,7 +132,7 @@ def _cached(function: Callable[..., Any], **options: bool) -> Any:
     try:
         settings.CACHE_DIR = users_directory or _directory()
         return _njit(cache=True, **_OPTIONS, **options)(function)
-    except RuntimeError:  # no directory can be written: every process compiles anew
+    except RuntimeError:  # neither directory can be written: every process compiles anew
         return _njit(**_OPTIONS, **options)(function)
     finally:
         settings.CACHE_DIR = users_directory

@@ -11,20 +11,20 @@ from numba.core import event
 
 @contextmanager
 def when_compiling(say: Callable[[], None]) -> Iterator[None]:
-    """Calls `say` once, as soon as a kernel is compiled. Machine code that is there is silent."""
+    """Calls `say` once, as soon as a kernel is compiled; never if all machine code comes from the cache."""
     with event.install_listener("numba:compile", _Compiling(say)):
         yield
 
 
 class _Compiling(event.Listener):
-    """Of an event that comes only where no machine code is kept (`numba.core.dispatcher.Dispatcher.compile`)."""
+    """Hears an event that comes only if the cache lacks machine code (`numba.core.dispatcher.Dispatcher.compile`)."""
 
     def __init__(self, say: Callable[[], None]) -> None:
         self._say: Callable[[], None] | None = say
 
     def on_start(self, event: object) -> None:  # noqa: ARG002 (numba's signature)
-        """The first compilation is told."""
-        say, self._say = self._say, None
+        """Calls `say` at the first compilation."""
+        say, self._say = self._say, None  # later ones find None
         if say:
             say()
 

@@ -63,10 +63,8 @@ class VerificationError(KeybenchError):
 
 
 def unexpected(error: Exception) -> ServerError:
-    """The error of a trial for any other exception: a defect, or an exception that a driver does not document.
-
-    It keeps the traceback, also when it is pickled for another process.
-    """
+    """The error of a trial for any other exception: a defect, or an exception that a driver does not document. It keeps
+    the traceback, also when it is pickled for another process."""
     reported = ServerError(f"{type(error).__name__}: {error}")
     reported.traceback = "".join(format_exception(error))
     return reported
@@ -81,7 +79,7 @@ def shortened(value: object) -> str:
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """The error for a name that is not among `known`. It lists close matches, and all names where they are few."""
     names = sorted(known)
-    many = len(names) > _FEW
+    many = len(names) > _FEW  # too many to list
     near = get_close_matches(name[:_SHOWN], names, n=5 if many else 3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     if many:

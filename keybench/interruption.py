@@ -13,7 +13,7 @@ _received: list[int] = []
 
 
 def listen() -> None:
-    """From now on, they interrupt. One that is ignored, as `nohup` and shells in the background have it, stays so."""
+    """From now on, the signals interrupt. One that is ignored stays so: `nohup` does that, and a shell's `&`."""
     _received.clear()
     for number in _NUMBERS:
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -26,14 +26,15 @@ def _interrupt(number: int, _: FrameType | None) -> NoReturn:
 
 
 def received() -> bool:
-    """Whether one has come. Python may have made another exception of the KeyboardInterrupt, as in `__set_name__`."""
+    """Whether a signal has come. The exception alone does not say so: Python may have made another one of the
+    KeyboardInterrupt, as in `__set_name__`."""
     return bool(_received)
 
 
 def ignore() -> None:
-    """From now on, they do nothing: the command has ended, and its exit code is known."""
+    """From now on, the signals do nothing: the command has ended, and its exit code is known."""
     for number in _NUMBERS:
         signal.signal(number, signal.SIG_IGN)
-    # If a KeyboardInterrupt left code that is run from a text, as that of a named tuple, Python would end by the signal
-    # although the exception was handled. The next such code makes it forget that.
+    # If a KeyboardInterrupt left code that `exec` ran, such as that of a named tuple, Python would end by the signal
+    # although the exception was handled. Another `exec` makes it forget that.
     exec("")  # noqa: S102

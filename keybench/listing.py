@@ -28,7 +28,7 @@ def scenarios(as_json: cli.AsJson = False) -> None:
         return
     console = cli.console()
     table = Table("scenario", "title", "rows", "writers", box=None, pad_edge=False)
-    for column in table.columns[2:]:
+    for column in table.columns[2:]:  # the numbers
         column.justify = "right"
     for name, scenario in loaded:
         rows = f"{scenario.rows:,}" if scenario.rows else "by cache size"

@@ -53,8 +53,9 @@ def _lock(path: Path, flags: int) -> int | None:
         return None
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        opened, named = os.fstat(descriptor), path.stat()  # `sweep` may have removed it between opening and locking
-        if opened.st_ino == named.st_ino and opened.st_uid == os.geteuid():
+        # `sweep` may have removed the file between opening and locking: then the path leads to another one, or to none.
+        opened, at_path = os.fstat(descriptor), path.stat()
+        if opened.st_ino == at_path.st_ino and opened.st_uid == os.geteuid():
             return descriptor
     os.close(descriptor)
     return None
@@ -63,7 +64,7 @@ def _lock(path: Path, flags: int) -> int | None:
 def claim(base: Path, name: str) -> tuple[Path, int] | None:
     """(path of a new folder in `base`, descriptor of its lock, which is taken before the folder is made); None if no
     lock can be made in `base`. The caller makes the folder, and ends with `release`."""
-    for _ in range(100):
+    for _ in range(100):  # a name may be taken
         folder = base / f"{PREFIX}{name}-{os.urandom(4).hex()}"
         descriptor = _lock(_lock_of(folder), os.O_CREAT | os.O_EXCL)
         if descriptor is not None:
@@ -98,7 +99,7 @@ def sweep(base: Path, seconds: float = _REMOVE_SECONDS) -> list[Path]:
     """Removes this user's folders in `base` whose lock is free, and tries `seconds` for each. Returns those removed."""
     swept = []
     for lock in sorted(base.glob(f"{PREFIX}*{LOCK_SUFFIX}")):
-        descriptor = _lock(lock, 0)
+        descriptor = _lock(lock, 0)  # 0: only a file that is there
         if descriptor is None:
             continue
         folder = lock.with_suffix("")

@@ -39,7 +39,7 @@ def discover(group: str, attribute: str, *, folders: bool = False) -> Iterator[t
             modules = list(_modules(point.value, folders))
         except (Exception, SystemExit) as error:
             if point.value.startswith("keybench."):
-                raise
+                raise  # its own modules are not left out
             _leave_out(point, error)
             continue
         for module in modules:
@@ -55,6 +55,7 @@ def _leave_out(point: EntryPoint, error: BaseException) -> None:
     if point.value not in _left_out and parent_process() is None:  # and not in each writer again
         _left_out.add(point.value)
         name = f"{point.dist.name} {point.dist.version}" if point.dist else point.name
+        # An error may have no text, or end with a full stop.
         reason = printable(f"{type(error).__name__}: {error}".rstrip(": ."))
         sys.stderr.write(
             f"keybench: {name} is left out, because its module {point.value} cannot be imported ({reason}): update it, "

@@ -22,7 +22,8 @@ class Terminal(Console):
         return super().render_str(printable(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """What is written; rich's own control sequences are segments of their own."""
+        """The segments that are written, with escapes for what a terminal would obey. Rich's own control sequences are
+        segments of their own: these stay as they are."""
         for one in super().render(renderable, options):
             yield one if one.control else one._replace(text=printable(one.text))
 

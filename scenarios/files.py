@@ -56,7 +56,7 @@ def parse_scenario(name: str, text: str, *, where: str) -> Scenario:
 
 def _problem(item: ErrorDetails) -> str:
     """One of pydantic's errors as a line for the user: where it is in the file, and what is wrong."""
-    # The names of the alternative forms of a value (`ALTERNATIVE`) are pydantic's: they do not stand in the file.
+    # Names that begin with `ALTERNATIVE` are not in the file: pydantic puts them in for the forms of a value.
     location: Sequence[str | int] = [part for part in item["loc"] if not str(part).startswith(ALTERNATIVE)]
     where = ".".join(str(part) for part in location) or "the file"
     if item["type"] == "extra_forbidden":
@@ -76,7 +76,8 @@ def field_names() -> list[str]:
 
 
 def with_payload(scenario: Scenario, text: str) -> Scenario:
-    """The scenario with the payloads of --payload, as `100, 0-200:zipfian`, and a name that says so. UsageError."""
+    """The scenario with the payloads of --payload, as `100, 0-200:zipfian`, and a name that says so. UsageError for a
+    text that is no list of payloads."""
     try:
         payload = tuple(_payload(part.strip()) for part in text.split(","))
         table = TablePart(**{**scenario.table.model_dump(), "payload": payload})

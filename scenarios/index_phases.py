@@ -53,14 +53,14 @@ class DeletePart(FilePart):
 
     @model_validator(mode="after")
     def _exactly_one_field(self) -> Self:
-        if [self.oldest, self.random, self.all_but_each].count(None) != 2:
+        if [self.oldest, self.random, self.all_but_each].count(None) != 2:  # of three
             raise ValueError("give one of oldest, random and all_but_each")
         return self
 
     def count(self, rows: int) -> int:
         """How many of `rows` rows are deleted."""
         if self.all_but_each:
-            return rows - -(-rows // self.all_but_each)
+            return rows - -(-rows // self.all_but_each)  # one of each n stays, rounded up
         return _share_of(self.oldest or self.random or 0.0, rows)
 
 
@@ -83,7 +83,7 @@ class UpdatePart(FilePart):
         return self
 
     def characters(self, payload: int) -> int:
-        """Of the new payload of a row that had `payload` characters."""
+        """How many characters the new payload has of a row that came with `payload` characters."""
         return payload * 3 // 2 + 1 if self.length == "longer" else payload
 
 
@@ -101,7 +101,7 @@ class ReadPart(FilePart):
 
     @model_validator(mode="after")
     def _exactly_one_field(self) -> Self:
-        if [self.present, self.deleted, self.scan, self.pop].count(None) != 3:
+        if [self.present, self.deleted, self.scan, self.pop].count(None) != 3:  # of four
             raise ValueError("give one of present, deleted, scan and pop")
         return self
 
@@ -177,65 +177,68 @@ class PhasePart(FilePart):
 def expanded(phases: tuple[PhasePart, ...]) -> tuple[PhasePart, ...]:
     """All phases in order, with the repeated phases themselves in place of each repetition. ValueError where one
     repeats more phases than there are before it, or where there are more than MOST_PHASES."""
-    done: list[PhasePart] = []
+    result: list[PhasePart] = []
     for phase in phases:
         if phase.repeat is None:
-            done.append(phase)
+            result.append(phase)
             continue
-        if phase.repeat.phases > len(done):
+        if phase.repeat.phases > len(result):
             raise ValueError(
-                f"{phase.repeat.phases} phases are repeated where there are {len(done)} before: name fewer"
+                f"{phase.repeat.phases} phases are repeated where there are {len(result)} before: name fewer"
             )
-        done += done[-phase.repeat.phases :] * phase.repeat.times
-        if len(done) > MOST_PHASES:
+        result += result[-phase.repeat.phases :] * phase.repeat.times
+        if len(result) > MOST_PHASES:
             raise ValueError(f"there are more than {MOST_PHASES} phases: repeat fewer")
-    return tuple(done)
+    return tuple(result)
 
 
 def phases_problem(phases: tuple[PhasePart, ...]) -> str:
     """What is wrong with a scenario's phases taken together, as a message; empty if nothing is."""
     try:
-        done = expanded(phases)
+        all_phases = expanded(phases)
     except ValueError as error:
         return str(error)
-    share = sum(phase.share for phase in done)
+    share = sum(phase.share for phase in all_phases)
     if abs(share - 1) > 1e-6:
         return f"the phases insert {share:.6g} of the rows: their shares have to be 1 together"
-    if not done[0].share:
+    if not all_phases[0].share:
         return "the first phase inserts or builds: nothing else can be done to an empty table"
-    if any(phase.build for phase in done[1:]):
+    if any(phase.build for phase in all_phases[1:]):
         return "only the first phase builds the index: use rebuild later"
     return ""
 
 
 def rows_by_phase(phases: tuple[PhasePart, ...], rows: int) -> list[int]:
     """How many of a trial's `rows` rows have been inserted by the end of each phase of `expanded(phases)`."""
-    after = []
-    share = 0.0  # of the rows that have come
+    inserted = []
+    share = 0.0  # of the rows, by the end of the phase
     for phase in expanded(phases):
         share += phase.share
         # To the nearest row, halves up: `round` would leave a phase of one row without any. The tiny numbers make up
         # for the rounding errors of sums of shares.
-        after.append(rows if share > 1 - 1e-6 else int(rows * share + 0.5 + 1e-9))
-    return after
+        inserted.append(rows if share > 1 - 1e-6 else int(rows * share + 0.5 + 1e-9))
+    return inserted
 
 
 def rows_problem(phases: tuple[PhasePart, ...], rows: int) -> str:
     """Which phase of a trial with `rows` rows wants more rows than there are, as a message; empty if none does."""
-    present = deleted = sent = 0
+    present = deleted = inserted = 0
     for number, (part, end) in enumerate(zip(expanded(phases), rows_by_phase(phases, rows), strict=True), start=1):
-        present, sent = present + end - sent, end
-        there, wanted = present, 0
+        present, inserted = present + end - inserted, end
+        available, needed = present, 0
         if part.update:
-            wanted = 1 if part.update.which == "hot" else count_of(part.update.rows, there)
+            # The hot rows are updated again and again: one is enough.
+            needed = 1 if part.update.which == "hot" else count_of(part.update.rows, available)
         elif part.read:
-            there = deleted if part.read.deleted else present
-            wanted = count_of(part.read.amount, there)
-        if wanted > there:
+            available = deleted if part.read.deleted else present
+            needed = count_of(part.read.amount, available)
+        if needed > available:
             kind = "deleted rows" if part.read and part.read.deleted else "rows"
-            return f"phase {number} {part.what}s {wanted:,} {kind} where there are {there:,}: name fewer"
-        gone = part.delete.count(present) if part.delete else wanted if part.read and part.read.pop else 0
-        present, deleted = present - gone, deleted + gone
+            return f"phase {number} {part.what}s {needed:,} {kind} where there are {available:,}: name fewer"
+        now_deleted = needed if part.read and part.read.pop else 0
+        if part.delete:
+            now_deleted = part.delete.count(present)
+        present, deleted = present - now_deleted, deleted + now_deleted
     return ""
 
 

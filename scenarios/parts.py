@@ -83,7 +83,7 @@ class TablePart(FilePart):
     @classmethod
     def _one_or_several(cls, values: Any) -> Any:
         if isinstance(values, dict) and "payload" in values:
-            payload = values["payload"]
+            payload = values["payload"]  # one, or a list of them
             return {**values, "payload": payload if isinstance(payload, list | tuple) else (payload,)}
         return values
 
@@ -136,7 +136,7 @@ class LoadPart(FilePart):
 
     @field_validator("path")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _known_path(cls, name: str) -> str:
         if name not in LOAD_PATHS:
             raise ValueError(f"Input should be {' or '.join(map(repr, LOAD_PATHS))}")
         return name

@@ -50,16 +50,17 @@ class Scenario(parts.FilePart):
     @field_validator("columns", mode="before")
     @classmethod
     def _tuples_of_names(cls, value: Any) -> Any:
+        """The names of columns as a tuple for all databases, or as tuples by database; ValueError for other values."""
         by_database = value if isinstance(value, dict) else {"": value}  # "": for all databases
-        lists = {
-            name: (texts,) if name and isinstance(texts, str) else parts.lists_to_tuples(texts)
-            for name, texts in by_database.items()
+        columns = {  # the only column of a database may stand without a list
+            database: (names,) if database and isinstance(names, str) else parts.lists_to_tuples(names)
+            for database, names in by_database.items()
         }
-        for name, texts in lists.items():
-            if not (isinstance(texts, tuple) and all(isinstance(one, str) for one in texts)):
-                where = f" of {name}" if name else ""
+        for database, names in columns.items():
+            if not (isinstance(names, tuple) and all(isinstance(one, str) for one in names)):
+                where = f" of {database}" if database else ""
                 raise ValueError(f"the columns{where} have to be a list of names: write them so")
-        return lists.get("", lists)
+        return columns.get("", columns)  # for all databases, or by database
 
     kind: ClassVar[Literal["load", "phases", "contention", "keys"]]
     called: ClassVar[str]
@@ -94,7 +95,7 @@ class Scenario(parts.FilePart):
         return ""
 
     def _kind_problem(self) -> str:
-        """A message about something that a scenario of this kind cannot have; empty if it has nothing of that."""
+        """What a scenario of this kind cannot have and this one has, as a message; empty if there is nothing."""
         raise NotImplementedError
 
     def _timeline_problem(self) -> str:
@@ -129,9 +130,9 @@ class Scenario(parts.FilePart):
     def timed(self) -> bool:
         """Whether keys must carry the scenario's own time: because writers come and go, differ in rate, have their own
         clocks, divide work among them, or change the layout, or because servers restart."""
-        unlike = len({writer.rate for writer in self.writer}) > 1 or not all(writer.plain for writer in self.writer)
-        switched = self.before is not None or any(phase.own_keys for phase in self.phase)
-        return unlike or self.deal.mode != "own-rates" or switched or bool(self.server.restarts)
+        writers_differ = len({one.rate for one in self.writer}) > 1 or not all(one.plain for one in self.writer)
+        layout_changes = self.before is not None or any(phase.own_keys for phase in self.phase)
+        return writers_differ or self.deal.mode != "own-rates" or layout_changes or bool(self.server.restarts)
 
     @property
     def rate(self) -> float:
@@ -164,7 +165,8 @@ class Scenario(parts.FilePart):
         return self.model_copy(update={"server": server})
 
     def phases(self, rows: int) -> tuple[Phase, ...]:
-        """The phases in time of a load of `rows` rows. Other rows than the scenario's own change the rates alone."""
+        """The phases in time of a load of `rows` rows. They take as long as the scenario's own number of rows would, if
+        it has one: then other rows come at another rate."""
         return load_phases(self.writer, self.rows or rows)
 
 

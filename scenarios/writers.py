@@ -141,27 +141,27 @@ def load_phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]
     """
     # Between two neighbouring edges the same writers are busy.
     edges = sorted({moment for writer in writers for spell in writer.spells for moment in spell})
-    planned: list[Phase] = []
-    left = float(rows)
+    phases: list[Phase] = []
+    left = float(rows)  # rows that no phase has sent yet
     for begin, end in pairwise(edges):
         busy = tuple(i for i, writer in enumerate(writers) if any(a <= begin and end <= b for a, b in writer.spells))
         if not busy:
             continue
         rate = sum(writers[i].rate for i in busy)
-        enough = left <= (end - begin) * rate * (1 + 1e-12)  # despite the rounding errors of doubles
-        if planned and (planned[-1].end, planned[-1].busy) == (begin, busy):  # adjacent spells: one phase for both
-            earlier = planned.pop()
+        is_last = left <= (end - begin) * rate * (1 + 1e-12)  # despite the rounding errors of doubles
+        if phases and (phases[-1].end, phases[-1].busy) == (begin, busy):  # adjacent spells: one phase for both
+            earlier = phases.pop()
             begin = earlier.begin
-            left += earlier.rows
-        phase = Phase(begin, begin + left / rate if enough else end, busy, rate)
-        planned.append(phase)
-        if enough:
+            left += earlier.rows  # the joined phase sends them, too
+        phase = Phase(begin, begin + left / rate if is_last else end, busy, rate)
+        phases.append(phase)
+        if is_last:
             break
         left -= phase.rows
-    return tuple(planned)
+    return tuple(phases)
 
 
-def too_long(plan: Sequence[Phase]) -> str:
+def duration_problem(plan: Sequence[Phase]) -> str:
     """A message if a load with these phases takes more time than keys can hold; empty if it does not."""
     end = plan[-1].end
     if end <= _LONGEST:
@@ -185,8 +185,8 @@ def timeline_problem(writers: Sequence[WriterPart], rows: int) -> str:
             "longer spells"
         )
     plan = load_phases(writers, rows)
-    if long := too_long(plan):
-        return long
+    if problem := duration_problem(plan):
+        return problem
     end = plan[-1].end
     for i, writer in enumerate(writers):
         if not any(i in phase.busy for phase in plan):

@@ -32,9 +32,7 @@ Verdict = Literal["likely", "possible", "unlikely"]
 @dataclass(frozen=True)
 class KeyReading:
     """One layout's reading of a key: the verdict and its reason, and the time (ticks) and other fields in the key.
-
-    `chance` is the share of random values that fit as well.
-    """
+    `chance` is the share of random values that fit as well."""
 
     layout: Layout
     verdict: Verdict
@@ -51,24 +49,24 @@ class KeyReading:
 
 def readings(keys: Keys, now: int) -> list[KeyReading]:
     """The readings of one key as each layout that it can be a key of, the best first; `now` is the current tick."""
-    distinct = {known.name: known for known in layouts().values()}
-    fits = [fit(known, keys, now) for known in distinct.values() if known.kind == keys.kind and _has_width(known, keys)]
+    distinct = {each.name: each for each in layouts().values()}  # without aliases
+    fits = [fit(each, keys, now) for each in distinct.values() if each.kind == keys.kind and _has_width(each, keys)]
     return [_read_fitting(one, keys, "likely" if likely else "possible") for one, likely in rank(fits)]
 
 
 def groups(ranked: Sequence[KeyReading]) -> list[list[KeyReading]]:
-    """The readings in groups, both in their order; a group has the layouts that no bits tell apart."""
-    together: list[list[KeyReading]] = []
+    """The readings in groups of layouts that no bits tell apart. Groups, and the readings in each, keep their order."""
+    grouped: list[list[KeyReading]] = []
     for one in ranked:
-        for group in together:
+        for group in grouped:
             first = group[0]
             alike = alike_chances(first.chance, one.chance) and same_bits(first.layout, one.layout)
             if first.verdict == one.verdict and alike:
                 group.append(one)
                 break
-        else:
-            together.append([one])
-    return together
+        else:  # no group fits it
+            grouped.append([one])
+    return grouped
 
 
 def _has_width(layout: Layout, keys: Keys) -> bool:
@@ -88,7 +86,7 @@ def _reason(one: Fit, decoded: Decoded) -> str:
     """Why a key can be one of the layout: what all its keys share, and its time or its number."""
     description = one.layout.description
     reasons = [_what_fits(one.layout)]
-    if one.times is not None and decoded.ticks is None:
+    if one.times is not None and decoded.ticks is None:  # `fit` took the counter for a time
         reasons.append(f"its {description.counts_from_clock} is near a clock's ticks")
     elif one.times is not None:
         since = "1990" if earliest(description) == EARLIEST else "its epoch"
@@ -119,9 +117,7 @@ _ALIKE: Final = "No bits tell these apart."
 
 def parse(text: str, stored: Order = "rfc") -> list[Keys]:
     """The keys, one in each `Keys`, that a text can stand for: a GUID, an integer, bytes in hexadecimal, or itself.
-
-    `stored` is the byte order of a GUID's digits. Raises UsageError for a text that can be no key.
-    """
+    `stored` is the byte order of a GUID's digits. Raises UsageError for a text that can be no key."""
     plain = text.strip()
     digits = plain.lower().removeprefix("urn:uuid:").removeprefix("0x").strip("{}()")
     keys: list[Keys] = []
@@ -130,14 +126,14 @@ def parse(text: str, stored: Order = "rfc") -> list[Keys]:
             raise UsageError(
                 f"bytes in the order {stored!r} cannot be turned back: choose from {', '.join(PERMUTATIONS)}."
             )
-        data = np.frombuffer(bytes.fromhex(digits.replace("-", "")), np.uint8)[None]
+        data = np.frombuffer(bytes.fromhex(digits.replace("-", "")), np.uint8)[None]  # one row
         keys.append(Keys(unstored(data, stored), "uuid"))
     elif re.fullmatch(r"-?[0-9]{1,19}", plain) and -(1 << 63) <= int(plain) < 1 << 63:
         keys.append(Keys(np.array([int(plain)]), "int"))
-    known = {(layout.kind, layout.description.width) for layout in layouts().values()}
-    if re.fullmatch(r"([0-9a-f]{2})+", digits) and ("bytes", len(digits) * 4) in known:
+    forms = {(layout.kind, layout.description.width) for layout in layouts().values()}  # bits of bytes, or characters
+    if re.fullmatch(r"([0-9a-f]{2})+", digits) and ("bytes", len(digits) * 4) in forms:
         keys.append(Keys(np.frombuffer(bytes.fromhex(digits), np.uint8)[None], "bytes"))
-    if re.fullmatch(r"[!-~]+", plain) and ("text", len(plain)) in known:
+    if re.fullmatch(r"[!-~]+", plain) and ("text", len(plain)) in forms:
         keys.append(Keys(np.frombuffer(plain.encode(), np.uint8)[None], "text"))
     if not keys:
         shown = repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}… ({len(text):,} characters)"
@@ -150,7 +146,7 @@ def parse(text: str, stored: Order = "rfc") -> list[Keys]:
 
 def print_readings(key: str, as_layout: str, stored: str, *, as_json: bool = False) -> None:
     """Prints the readings of a key, or that of one layout; UsageError for what is no key, and unknown names."""
-    order: Order | None = next((known for known in PERMUTATIONS if known == stored), None)
+    order: Order | None = next((each for each in PERMUTATIONS if each == stored), None)  # `stored` as an Order
     if order is None:
         raise unknown_name("order", stored, PERMUTATIONS)
     now = SystemClock().now()
@@ -169,11 +165,11 @@ def print_readings(key: str, as_layout: str, stored: str, *, as_json: bool = Fal
             out.print(line)
 
 
-def _read_as(known: Layout, keys: Keys, now: int) -> KeyReading:
+def _read_as(layout: Layout, keys: Keys, now: int) -> KeyReading:
     """The key's reading as one layout, `unlikely` if the key does not fit; UsageError where its reader refuses it."""
-    decoded = known.decode(keys)
-    unlikely = KeyReading(known, "unlikely", "its fixed bits, or its time or number, do not fit").with_fields(decoded)
-    return next((one for one in readings(keys, now) if one.layout == known), unlikely)
+    decoded = layout.decode(keys)
+    unlikely = KeyReading(layout, "unlikely", "its fixed bits, or its time or number, do not fit").with_fields(decoded)
+    return next((one for one in readings(keys, now) if one.layout == layout), unlikely)
 
 
 def _record(key: str, ranked: Sequence[KeyReading]) -> dict[str, Any]:
@@ -197,17 +193,17 @@ def _record(key: str, ranked: Sequence[KeyReading]) -> dict[str, Any]:
 def lines(key: str, ranked: Sequence[KeyReading], width: int, *, compared: bool) -> Iterator[Text]:
     """The readings of one key under the titles of their verdicts; `compared` if they are those of all layouts."""
     yield Text(key, style="bold")
-    together = groups(ranked)
-    if not together:
+    grouped = groups(ranked)
+    if not grouped:
         yield from (Text(line) for line in ("", _NONE))
-    elif compared and together[0][0].verdict == "possible":  # the best first: no layout is likely
-        if together[0][0].layout.description.structureless:
-            yield from _titled(_RANDOM, together[:1], width)
-            together = together[1:]
+    elif compared and grouped[0][0].verdict == "possible":  # the best is first: no layout is likely
+        if grouped[0][0].layout.description.structureless:
+            yield from _titled(_RANDOM, grouped[:1], width)
+            grouped = grouped[1:]
         else:
             yield from (Text(line) for line in ("", *textwrap.wrap(_NONE_LIKELY, width)))
     for verdict, title in _TITLES.items():
-        yield from _titled(title, [group for group in together if group[0].verdict == verdict], width)
+        yield from _titled(title, [group for group in grouped if group[0].verdict == verdict], width)
 
 
 def _titled(title: str, listed: Sequence[Sequence[KeyReading]], width: int) -> Iterator[Text]:
@@ -241,5 +237,5 @@ def odds(chance: float) -> str:
 
 
 def _two_digits(number: float) -> str:
-    digits = max(0, len(f"{number:.0f}") - 2)
-    return f"{round(number / 10**digits) * 10**digits:,}"
+    zeros = max(0, len(f"{number:.0f}") - 2)  # digits behind the first two
+    return f"{round(number / 10**zeros) * 10**zeros:,}"

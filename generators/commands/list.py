@@ -67,10 +67,8 @@ class Ascends:
 
 @cache
 def ascents(layout: Layout) -> Mapping[Order, Ascends]:
-    """How keys ascend in each order, for GUIDs; for other kinds in `rfc` alone.
-
-    MariaDB's `uuid` counts as refusing keys unless the fixed bits rule out all that it refuses.
-    """
+    """How keys ascend in each order, for GUIDs; for other kinds in `rfc` alone. MariaDB's `uuid` counts as refusing
+    keys unless the fixed bits rule out all that it refuses."""
     return {order: _ascends(layout, order) for order in ORDERS if layout.kind == "uuid" or order == "rfc"}
 
 
@@ -78,22 +76,26 @@ def _ascends(layout: Layout, order: Order) -> Ascends:
     """How keys of one layout ascend in one order, from what the layout declares."""
     description = layout.description
     if layout.kind == "uuid" and not accepts_all(*description.fixed(), order):
-        return Ascends("refused", False)
-    if layout.order == "none" or not _alike(layout, order, description.steady + description.process):
-        return Ascends("no", False)
-    return Ascends(_WITHIN[description.within], description.across != "no" and _alike(layout, order, ""))
+        return Ascends("refused", across=False)
+    one_process = description.steady + description.process  # parts in which all keys of a process are equal
+    if layout.order == "none" or not _ascend_in_both(layout, order, one_process):
+        return Ascends("no", across=False)
+    across = description.across != "no" and _ascend_in_both(layout, order, "")  # "": several processes share no part
+    return Ascends(_WITHIN[description.within], across)
 
 
-def _alike(layout: Layout, order: Order, steady: str) -> bool:
-    """Whether keys whose parts with letters in `steady` are equal ascend in `order` as in the layout's own order."""
+def _ascend_in_both(layout: Layout, order: Order, equal: str) -> bool:
+    """Whether keys that ascend in the layout's own order ascend in `order` too. `equal`: letters of the parts in which
+    these keys do not differ."""
     if layout.kind != "uuid":
         return True
     description = layout.description
     bits, random = description.fixed(), description.where(description.random)
-    return ascend_alike(layout.order, order, bits, random, description.where(steady))
+    return ascend_alike(layout.order, order, bits, random, description.where(equal))
 
 
 _CELL: Final = 7  # characters of a column of the list that shows one byte order
+_KIND_CELL: Final = 9  # characters of the column with kind and width
 _SYMBOLS: Final[Mapping[Within, str]] = {"strictly": "●", "by time": "◐", "no": "·", "refused": "✗"}
 
 _LEGEND: Final = (
@@ -128,13 +130,13 @@ def print_list(on: str, *, as_json: bool = False) -> None:
 
 def matching(on: str) -> list[Layout]:
     """The layouts that ascend in the column `on`, each once; all if it is empty. UsageError for an unknown column."""
-    known = list({each.name: each for each in layouts().values()}.values())
+    distinct = list({each.name: each for each in layouts().values()}.values())  # without aliases
     if not on:
-        return known
+        return distinct
     if on not in BY_NAME:
         raise unknown_name("column", on, BY_NAME)
-    ascends = {each.name: ascents(each).get(BY_NAME[on]) for each in known}  # None: no such keys in that column
-    return [each for each in known if (one := ascends[each.name]) and one.within in {"strictly", "by time"}]
+    ascends = {each.name: ascents(each).get(BY_NAME[on]) for each in distinct}  # None: no such keys in that column
+    return [each for each in distinct if (one := ascends[each.name]) and one.within in {"strictly", "by time"}]
 
 
 def layout_record(layout: Layout) -> dict[str, Any]:
@@ -172,32 +174,32 @@ def entry(heading: str, text: str, width: int, indent: int) -> Iterator[Text]:
     """A heading, and beside it its text, wrapped."""
     lines = textwrap.wrap(text, max(30, width - indent)) or [""]
     for number, line in enumerate(lines):
-        yield Text((heading if not number else "").ljust(indent), style="bold") + Text(line, style="default not bold")
+        yield Text(("" if number else heading).ljust(indent), style="bold") + Text(line, style="default not bold")
 
 
 def table(listed: Sequence[Layout], width: int) -> Iterator[Text]:
     """One line a layout with its facts and summary; in a narrow terminal the summary follows on lines of its own."""
-    name = max([len(each.name) for each in listed], default=0) + 1
-    facts = name + 9 + _CELL * len(ORDERS)  # characters before the summary
-    wide = width >= facts + 45
+    name_width = max([len(each.name) for each in listed], default=0) + 1
+    facts_width = name_width + _KIND_CELL + _CELL * len(ORDERS)  # characters before the summary
+    wide = width >= facts_width + 45  # the least room for a summary beside the facts
     for row in (0, 1):  # the headings have two lines
         headings = "".join(ORDERS[order][row].ljust(_CELL) for order in ORDERS)
-        yield Text(" " * name + ("kind" if row else "").ljust(9) + headings, style="bold")
+        yield Text(" " * name_width + ("kind" if row else "").ljust(_KIND_CELL) + headings, style="bold")
     for each in listed:
         ascends = ascents(each)
-        line = Text(each.name.ljust(name), style="bold cyan")
-        line.append(kind_and_width(each).ljust(9), style="default not bold")
+        line = Text(each.name.ljust(name_width), style="bold cyan")
+        line.append(kind_and_width(each).ljust(_KIND_CELL), style="default not bold")
         for order in ORDERS:
             cell = symbol(ascends.get(order))
             line.append(cell.ljust(_CELL), style="green not bold" if cell[:1] in "●◐" else "dim not bold")
-        room = width - facts if wide else width - 4
+        room = width - facts_width if wide else width - 4
         summary = textwrap.wrap(each.summary, room)
         if wide:
             line.append(summary[0], style="default not bold")
             summary = summary[1:]
         yield line
         for more in summary:
-            yield Text(" " * (facts if wide else 4) + more, style="default" if wide else "dim")
+            yield Text(" " * (facts_width if wide else 4) + more, style="default" if wide else "dim")
 
 
 _COLUMNS_OF_KIND: Final[Mapping[Kind, str]] = {
@@ -223,14 +225,14 @@ _UNIQUE: Final[Mapping[Uniqueness, str]] = {
 
 def print_layout(name: str, *, as_json: bool = False) -> None:
     """Prints one layout; UsageError for an unknown name."""
-    known = layout(name)
-    stream = known.stream(Process.current(), SystemClock(), AesEntropy.system())
+    chosen = layout(name)
+    stream = chosen.stream(Process.current(), SystemClock(), AesEntropy.system())
     sample = key_text(stream.take(1))
     if as_json:
-        print_json(layout_record(known) | details(known) | {"sample": sample})
+        print_json(layout_record(chosen) | details(chosen) | {"sample": sample})
         return
     out = console()
-    for line in lines(known, sample, out.width):
+    for line in lines(chosen, sample, out.width):
         out.print(line)
 
 
@@ -305,22 +307,23 @@ def _facts(layout: Layout, sample: str) -> Iterator[tuple[str, str]]:
     for order in ORDERS:
         if order in ascends and ascends[order].within in {"strictly", "by time", "refused"}:
             verb = "Refused by" if ascends[order].within == "refused" else "Ascends on"
-            yield f"{symbol(ascends[order])} {verb}", _COLUMNS_OF_KIND.get(layout.kind, ORDERS[order][2])
+            columns = ORDERS[order][2]  # those that hold GUIDs
+            yield f"{symbol(ascends[order])} {verb}", _COLUMNS_OF_KIND.get(layout.kind, columns)
     if all(one.within in {"no", "refused"} for one in ascends.values()):
         yield "Ascends on", "no column"
     unit = "characters" if layout.kind == "text" else "bits"
     random = description.random_width
     yield "Random", f"{random} {unit}, new for each key" if random else f"no {unit} are new for each key"
-    last = f"; 0 to {description.worker_ids - 1}" if description.worker_ids else ""
-    yield "Unique", _UNIQUE[description.uniqueness] + last
+    worker_ids = f"; 0 to {description.worker_ids - 1}" if description.worker_ids else ""
+    yield "Unique", _UNIQUE[description.uniqueness] + worker_ids
 
 
 def digits_of(description: Description) -> str:
-    """The hexadecimal digits of a key: the value where all four bits are fixed, else the letter of the first bit."""
+    """A key's hexadecimal digits: the digit itself where its four bits are fixed, else the letter of its first bit."""
     digits = ""
     for place in range(0, description.width, 4):
         part = next(part for part in description.parts if part.start <= place < part.start + part.width)
-        below = part.start + part.width - place - 4
+        below = part.start + part.width - place - 4  # bits of the part behind this digit; < 0: it ends in the digit
         digits += part.letter if part.value is None or below < 0 else f"{part.value >> below & 0xF:x}"
     return digits
 
@@ -329,6 +332,7 @@ def duration(ticks: int) -> str:
     """A span of time as text: 100 ns, 1 ms, 3.33 ms, 1 s, 60 s, 45.5 days."""
     for unit, name in ((TICKS_PER_DAY, "days"), (TICKS_PER_SECOND, "s"), (TICKS_PER_MS, "ms"), (10, "µs")):
         if ticks >= unit:
+            # From 1,000 on, .3g would write an exponent.
             return f"{ticks / unit:,.3g} {name}" if ticks < 1000 * unit else f"{ticks / unit:,.0f} {name}"
     return f"{ticks * 100} ns"
 

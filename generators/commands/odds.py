@@ -63,18 +63,18 @@ def latest(now: int) -> int:
 
 
 def fit(layout: Layout, keys: Keys, now: int) -> Fit:
-    """How keys of the layout's kind and width fit it; `now` is the current tick."""
+    """How keys of the layout's kind and width fit the layout; `now` is the current tick."""
     description = layout.description
     fits = np.logical_not(_wrong(layout, keys).any(axis=1))
     decoded = _decode(layout, keys, fits)
-    counters = decoded.fields.get(description.counts_from_clock)
+    counters = decoded.fields.get(description.counts_from_clock)  # those that started at the clock's ticks
     times = decoded.ticks if counters is None else counters.astype(np.int64)
     plausible: NDArray[np.bool_] = fits.copy()
     chance = np.full(len(keys), fixed_share(layout))
     if times is not None:
         plausible &= (times >= earliest(description)) & (times <= latest(now))
         chance *= time_share(description, times, now)
-    if description.counts_to:
+    if description.counts_to:  # integers that count from 1
         numbers = np.asarray(keys.data, np.int64)
         plausible &= (numbers > 0) & (numbers <= description.counts_to)
         chance *= description.counts_to / 2.0**description.width
@@ -89,6 +89,7 @@ def earliest(description: Description) -> int:
 def time_share(description: Description, times: Ints, now: int) -> NDArray[np.float64]:
     """The share of random values of the time's field whose time is plausible and at least as recent."""
     covered = description.time.covered if description.time else _COUNTER_SPAN
+    # All times of the last year count as the year's first.
     since = np.clip(times, earliest(description), max(earliest(description), now - _YEAR))
     return (latest(now) - since).astype(np.float64) / covered
 
@@ -97,19 +98,19 @@ def fixed_share(layout: Layout) -> float:
     """The share of random values that have the layout's fixed bits, or only characters of its alphabet."""
     description = layout.description
     if layout.kind != "text":
-        which, _ = description.fixed()
-        return 0.5 ** int(which.sum())
+        fixed, _ = description.fixed()
+        return 0.5 ** int(fixed.sum())
     if not description.alphabets:
         return 1.0
     sizes = [(len(description.alphabets[part.letter]), part.width) for part in description.parts]
     share = float(np.prod([(size / _TEXT_CHARACTERS) ** width for size, width in sizes]))
-    return 2 * share if description.any_case else share
+    return 2 * share if description.any_case else share  # all letters in upper case, or all in lower case
 
 
 def same_bits(one: Layout, other: Layout) -> bool:
     """Whether the fixed bits of two layouts, or their alphabets, are the same."""
     ours, theirs = one.description, other.description
-    if one.kind == "text":
+    if one.kind == "text":  # the alphabet of each character
         return [ours.alphabets.get(part.letter, "") for part in ours.parts for _ in range(part.width)] == [
             theirs.alphabets.get(part.letter, "") for part in theirs.parts for _ in range(part.width)
         ]
@@ -130,7 +131,7 @@ def rank(fits: Sequence[Fit], at: int = 0) -> list[tuple[Fit, bool]]:
         chance = float(one.chance[at])
         of_random = min((float(other.chance[at]) for other in random if other is not one), default=1.0)
         likely = chance * STRONG <= of_random
-        group = 0 if likely else 1 if one in random else 2
+        group = 0 if likely else 1 if one in random else 2  # the order of the docstring
         ranked.append((group, chance, one.layout.name, one, likely))
     return [(one, likely) for *_, one, likely in sorted(ranked, key=lambda entry: entry[:3])]
 
@@ -148,9 +149,9 @@ def _wrong(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
         wrong = np.zeros(data.shape, np.bool_)
         for part in description.parts:
             if part.letter in description.alphabets:
-                known = np.frombuffer(description.alphabets[part.letter].encode(), np.uint8)
+                alphabet = np.frombuffer(description.alphabets[part.letter].encode(), np.uint8)
                 place = slice(part.start, part.start + part.width)
-                wrong[:, place] = ~np.isin(data[:, place], known)
+                wrong[:, place] = ~np.isin(data[:, place], alphabet)
         return wrong
     mask, bits = description.fixed()
     data = keys.data.astype(">i8").view(np.uint8).reshape(-1, 8) if keys.kind == "int" else keys.data
@@ -163,7 +164,7 @@ def _wrong(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
 def _decode(layout: Layout, keys: Keys, fits: NDArray[np.bool_]) -> Decoded:
     """What the layout's reader reads from the keys that `fits` marks; other keys get 0. Unmarks those that it refuses.
     Nothing if no key is left, or the layout's keys hold nothing that can be read."""
-    while fits.any():  # until it refuses none of those that are left
+    while fits.any():  # again without those that it refused, until it refuses none
         rows = np.flatnonzero(fits)
         try:
             decoded = layout.decode(keys[rows])

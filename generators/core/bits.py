@@ -69,10 +69,11 @@ def put_word(data: Bytes, half: Literal[0, 1], values: Words | NDArray[np.int64]
 def draw_bytes(data: Bytes, at: int, entropy: Entropy, width: int) -> None:
     """Puts `width` bytes of entropy into each row, from byte `at` on. The row's other bytes are overwritten too."""
     n = len(data)
-    drawn = np.empty(n * width + 16, np.uint8)  # 16 more: for the windows of the last rows
-    entropy.fill(drawn[at : at + n * width].reshape(n, width))
-    # Each row is a window of 16 bytes over the drawn bytes: numpy moves 16 bytes six times as fast as ten.
-    data.view(ROW)[:, 0] = np.ndarray((n,), ROW, drawn, strides=(width,))
+    buffer = np.empty(n * width + 16, np.uint8)  # 16 more: for the windows of the last rows
+    entropy.fill(buffer[at : at + n * width].reshape(n, width))
+    # Row i is the window of 16 bytes from byte i · width of the buffer on: it has its own entropy at `at`, and that of
+    # other rows around it. numpy moves 16 bytes six times as fast as ten.
+    data.view(ROW)[:, 0] = np.ndarray((n,), ROW, buffer, strides=(width,))
 
 
 def put_u48(data: Bytes, at: Literal[0, 10], values: Words | NDArray[np.int64]) -> None:
@@ -99,7 +100,7 @@ def put_u48_net(data: Bytes, values: Words | NDArray[np.int64]) -> None:
 
 
 def get_u48(keys: Keys, at: Literal[0, 10], order: Order = "rfc") -> Words:
-    """The 48 bits at `at` in bytes of that order, as `put_u48` and `put_u48_net` write them."""
+    """The first 48 bits (`at` 0) or the last 48 (`at` 10) of each GUID, its bytes in that order."""
     high, low = read_words(keys, order)
     return high >> np.uint64(16) if at == 0 else low & np.uint64((1 << 48) - 1)
 
@@ -130,10 +131,8 @@ def swap_third_field(data: Bytes) -> None:
 
 
 def sql_sequence(values: NDArray[np.int64]) -> Words:
-    """r8–r15 as numbers (`put_word`), so that SQL Server's order is the order of the 64-bit values.
-
-    SQL Server compares r10–r15 first, then r8 and r9: they get the value's top 48 and low 16 bits.
-    """
+    """r8–r15 as numbers (`put_word`), so that SQL Server's order is the order of the 64-bit values. SQL Server compares
+    r10–r15 first, then r8 and r9: these get the value's top 48 and low 16 bits."""
     numbers = values.view(np.uint64)
     return numbers >> np.uint64(16) | numbers << np.uint64(48)
 
@@ -150,10 +149,10 @@ def swap_u16(values: Words) -> Words:
 
 
 def to_sql_guid(data: Bytes) -> None:
-    """`.ToSqlGuid()` of HotGuid and SequentialGuid, in place: r8 … r15 become r6 r7 r0 … r5, r0 … r7 become r15 … r8.
-    The result ascends in SQL Server's order exactly as the plain form ascends in RFC order."""
-    high, low = words(data).T
-    end = high << _TURN | high >> _BACK
+    """`.ToSqlGuid()` of HotGuid and SequentialGuid, in place: the new r0 … r7 are the old r15 … r8, the new r8 … r15
+    the old r6 r7 r0 … r5. The result ascends in SQL Server's order exactly as the plain form ascends in RFC order."""
+    high, low = words(data).T  # views: what is assigned to them changes `data`
+    end = high << _TURN | high >> _BACK  # r6 r7 r0 … r5
     high[:] = low.byteswap()
     low[:] = end
 
@@ -161,7 +160,7 @@ def to_sql_guid(data: Bytes) -> None:
 def from_sql_guid(data: Bytes) -> None:
     """The inverse of `to_sql_guid`, in place."""
     high, low = words(data).T
-    start = low << _BACK | low >> _TURN
+    start = low << _BACK | low >> _TURN  # r0 … r7
     low[:] = high.byteswap()
     high[:] = start
 
@@ -173,7 +172,7 @@ VARIANT: Final = np.uint64(1 << 63)
 """The variant bits 10 at the top of r8 … r15."""
 
 _RANDOM_BITS: Final = big_endian(np.array([RAND_B]))[0]
-_VARIANT_BITS: Final = big_endian(np.array([VARIANT]))[0]  # the same two as words: the bytes as they lie in memory
+_VARIANT_BITS: Final = big_endian(np.array([VARIANT]))[0]  # both as words: with their bytes as they lie in memory
 
 
 def refuse_keys(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: str) -> None:
@@ -194,7 +193,7 @@ def numbers_of_parts(data: Bytes, parts: Sequence[Part], letters: str) -> Ints:
         bits = np.zeros(len(data), np.uint64)
         for byte in range(part.start // 8, last_byte + 1):
             bits = bits << np.uint64(8) | data[:, byte]
-        bits >>= np.uint64(8 * (last_byte + 1) - end)  # the bits of the last byte behind the part
+        bits >>= np.uint64(8 * (last_byte + 1) - end)  # drops what the last byte holds behind the part
         number = number << np.uint64(part.width) | bits & np.uint64((1 << part.width) - 1)
     return number.view(np.int64)
 

@@ -30,7 +30,8 @@ def ticks_of(moment: datetime) -> int:
     offset = moment.utcoffset()
     if offset is None:
         raise ValueError(f"{moment.isoformat()} has no time zone: give one, such as +00:00")
-    since = moment.replace(tzinfo=None) - datetime(1, 1, 1) - offset  # in UTC it may lie beyond datetime's years
+    # Not by a conversion to UTC, where the moment may lie beyond datetime's years.
+    since = moment.replace(tzinfo=None) - datetime(1, 1, 1) - offset
     return (since.days * 86_400 + since.seconds) * TICKS_PER_SECOND + since.microseconds * 10
 
 
@@ -79,7 +80,7 @@ class VirtualClock(Clock):
 
     def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
         """The next n readings."""
-        window = slice(self.position, self.position + n)
+        window = slice(self.position, self.position + n)  # before `read` moves the position
         return self.read(n), np.zeros(n, np.int64) if self.odd_ns is None else self.odd_ns[window]
 
     def read(self, n: int) -> Ticks:
@@ -91,7 +92,7 @@ class VirtualClock(Clock):
         return ticks
 
     def now(self) -> int:
-        """The next key's reading, or the last one when all are used; LookupError for a clock without readings."""
+        """The next key's reading (`start` before the first key), at the end the last one; LookupError if none exist."""
         if self.position == 0 and self.start is not None:
             return self.start
         if not len(self.ticks):
@@ -117,7 +118,7 @@ SQL_DATETIME_SPAN: Final = (100_000 << 48) // 3
 EPOCH_1900: Final = 599_266_080_000_000_000
 """The tick of 1900-01-01, where SQL Server's datetime begins."""
 
-_UNITS_PER_MS: Final = 0.3  # units of SQL Server's datetime, 1/300 s each
+_UNITS_PER_MS: Final = 0.3  # units of 1/300 s, as in SQL Server's datetime
 
 
 def iso_text(ticks: int) -> str:
@@ -137,8 +138,9 @@ def require_instants(layout: str, ticks: Ticks, first: int = 0, last: int = DATE
     """`ticks`; UsageError, naming the range and the reading, where one is outside first … last."""
     if not len(ticks):
         return ticks
-    # As unsigned numbers, those below 0 are above all others: the maximum alone decides.
-    if ticks.view(np.uint64).max() > last if first == 0 else ticks.min() < first or ticks.max() > last:
+    # From 0 on, the maximum alone decides: as unsigned numbers, those below 0 are above all others.
+    refused = ticks.view(np.uint64).max() > last if first == 0 else ticks.min() < first or ticks.max() > last
+    if refused:
         outside = ticks[(ticks < first) | (ticks > last)][0]
         raise UsageError(
             f"{layout} keys hold instants from {iso_text(first)} to {iso_text(last)}, and the clock shows "
@@ -161,8 +163,8 @@ def since_midnight(ticks: Ticks) -> Ticks:
 
 
 def sql_datetime(ticks: Ticks) -> NDArray[np.uint64]:
-    """Days since 1900 modulo 2^16 in the high 16 of 48 bits, then 1/300 s since midnight, as RT.Comb computes both.
-    RT.Comb computes with doubles and truncates, where SQL Server rounds."""
+    """Days since 1900 modulo 2^16 in the high 16 of 48 bits, then 1/300 s since midnight, both as RT.Comb has them: it
+    computes with doubles and truncates, where SQL Server rounds."""
     days = ((ticks - EPOCH_1900) / TICKS_PER_DAY).astype(np.int64)
     units = (since_midnight(ticks) / TICKS_PER_MS * _UNITS_PER_MS).astype(np.int64)
     return ((days & 0xFFFF) << 32 | units).view(np.uint64)

@@ -15,7 +15,7 @@ from keybench.generators.core.clock import iso_text
 from keybench.model.keys import Ints
 
 NEVER: Final = -1
-"""The state before the first key: below every quantum, and one less than 0."""
+"""The state before the first key: below every quantum, and counting up from it begins with 0."""
 
 Starts = NDArray[np.intp]  # Indices, ascending, of the values at which runs begin
 
@@ -24,7 +24,7 @@ def strictly_increasing(readings: Ints, last: int, step: int = 1) -> Ints:
     """The sequence s(i) = max(readings(i), s(i−1) + step), with s(−1) = last: int64 (n,)."""
     if len(readings) and readings[0] >= last + step and (readings[1:] - readings[:-1]).min(initial=step) >= step:
         return readings  # the usual case: the readings themselves are far enough apart
-    # s(i) − i·step never falls, so the recurrence is a running maximum.
+    # s(i) − (i + 1)·step never falls, and it is `last` before the first reading: a running maximum.
     steps = np.arange(step, (len(readings) + 1) * step, step)
     lead = readings - steps
     if len(lead):
@@ -56,10 +56,11 @@ def positions_in_run(values: Ints, last: int, following: int) -> Ints:
     changed = changes(values, last)
     if changed.all():
         return np.zeros(len(values), np.int64)
-    first = np.flatnonzero(changed)
-    lengths = np.diff(first, prepend=0, append=len(values))
-    starts: Ints = np.repeat(np.concatenate([[-following], first]), lengths)
-    return np.arange(len(values)) - starts
+    starts = np.flatnonzero(changed)
+    lengths = np.diff(starts, prepend=0, append=len(values))
+    # Values before the first start continue the earlier run, which began `following` values ago.
+    start_of_each: Ints = np.repeat(np.concatenate([[-following], starts]), lengths)
+    return np.arange(len(values)) - start_of_each
 
 
 def new_maxima(quanta: Ints, last: int) -> NDArray[np.bool_]:
@@ -72,8 +73,8 @@ def new_maxima(quanta: Ints, last: int) -> NDArray[np.bool_]:
 
 
 def run_values(heads: Ints, starts: Starts, last: int, n: int) -> Ints:
-    """n values that go up by one in each run: v(i) = heads(j) + i − starts(j) in run j, which begins at starts(j).
-    Before the first start they continue an earlier call's: v(i) = last + 1 + i."""
+    """n values that go up by one in each run. Run j begins at starts(j) with heads(j): v(i) = heads(j) + i − starts(j).
+    Values before the first start continue an earlier call's: v(i) = last + 1 + i."""
     if len(starts) == n:
         return heads
     base = np.concatenate([[last + 1], heads - starts])
@@ -82,34 +83,35 @@ def run_values(heads: Ints, starts: Starts, last: int, n: int) -> Ints:
 
 
 def count_runs(quanta: Ints, last: int, bits: int, seeds: Callable[[Starts], Ints]) -> tuple[Ints, Starts]:
-    """(values v, the positions of those that a seed begins). v(i) is quantum(i) << bits | seed if quantum(i) is above
-    that of v(i−1), which is v(i−1) >> bits, else v(i−1) + 1; v(−1) is `last`. So a counter that overflows its `bits`
-    moves the quantum ahead. `quanta`: (n,), of the clock. `seeds(starts)`: the seeds of the keys at these positions; it
-    may be called again with fewer of them."""
+    """(n values, the positions at which runs begin). A value is a quantum of time and, below, a counter of `bits` bits.
+    Where the clock's quantum is above the last value's, a run begins: its first value is quantum << bits | seed. Every
+    other value is one above the value before it; the value before the first is `last`. So a counter that overflows
+    moves its quantum ahead of the clock. `quanta`: the clock's, (n,). `seeds(starts)`: the seeds of the runs that begin
+    at these positions; it may be called again with fewer of them."""
     n = len(quanta)
-    starts = np.flatnonzero(new_maxima(quanta, last >> bits))
+    starts = np.flatnonzero(new_maxima(quanta, last >> bits))  # as if no counter overflowed
     while True:
         heads = (quanta if len(starts) == n else quanta[starts]) << bits
         heads |= seeds(starts)
         if len(starts) == n:
             return heads, starts
-        # The value that the run before each run began with, and its position; before the first run: `last`, at -1.
-        before = np.concatenate([[last], heads[:-1]])
-        at = np.concatenate([[-1], starts[:-1]])
+        # The first value of the run before each run, and its position; before the first run: `last`, at -1.
+        head_before = np.concatenate([[last], heads[:-1]])[: len(starts)]  # cut off: nothing where no run begins
+        start_before = np.concatenate([[-1], starts[:-1]])[: len(starts)]
         # An overflow can carry a run into the quanta of the next runs; those then begin no run of their own.
-        reached = before[: len(starts)] + (starts - 1 - at[: len(starts)])  # with the last key before each start
-        swallowed = reached >> bits >= quanta[starts]
-        if not swallowed.any():
+        last_before = head_before + (starts - 1 - start_before)  # the value of the key before each start
+        too_low = last_before >> bits >= quanta[starts]
+        if not too_low.any():
             return run_values(heads, starts, last, n), starts
         # Delete the first such run, and all behind it up to the first that is above what the carried run has reached.
-        run = int(swallowed.argmax())
-        above = (before[run] + (starts[run:] - 1 - at[run])) >> bits < quanta[starts[run:]]
-        kept = run + int(above.argmax()) if above.any() else len(starts)
-        starts = np.delete(starts, slice(run, kept))
+        run = int(too_low.argmax())
+        above = (head_before[run] + (starts[run:] - 1 - start_before[run])) >> bits < quanta[starts[run:]]
+        next_run = run + int(above.argmax()) if above.any() else len(starts)
+        starts = np.delete(starts, slice(run, next_run))
 
 
 def require_room(layout: str, values: Ints, limit: int, last: int) -> Ints:
-    """`values`, which ascend; UsageError where counting up passed `limit`, which stands for the tick `last`."""
+    """`values`, which ascend; UsageError if they pass `limit`, the value of the tick `last`, by counting up."""
     if len(values) and values[-1] > limit:
         raise UsageError(
             f"{layout} keys end with {iso_text(last)}, and those made faster than the clock ticks have passed it: "

@@ -159,8 +159,8 @@ class Description:
     @cached_property
     def meanings(self) -> Mapping[str, str]:
         """What each letter of the diagram means, in the diagram's order."""
-        known = {**STANDARD, **self.legend}
-        return {part.letter: known[part.letter] for part in self.parts}
+        explained = {**STANDARD, **self.legend}
+        return {part.letter: explained[part.letter] for part in self.parts}
 
     @property
     def structureless(self) -> bool:
@@ -173,7 +173,7 @@ class Description:
         return numbers * self.time.resolution + self.time.first
 
     def where(self, letters: str) -> NDArray[np.bool_]:
-        """Which bits (characters) carry one of these letters: bool (width,)."""
+        """Which bits (characters) lie in parts with one of these letters: bool (width,)."""
         return np.repeat([part.letter in letters for part in self.parts], [part.width for part in self.parts])
 
     def fixed(self) -> tuple[NDArray[np.bool_], NDArray[np.uint8]]:

@@ -101,7 +101,7 @@ class PlainEntropy(Entropy):
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._generator = np.random.PCG64(seed)
-        self._rest = np.empty(0, np.uint8)
+        self._rest = np.empty(0, np.uint8)  # bytes of the last word that nobody took
 
     @classmethod
     def seeded(cls, *seed: int | str) -> PlainEntropy:
@@ -110,13 +110,13 @@ class PlainEntropy(Entropy):
 
     def take(self, n: int, width: int) -> Bytes:
         """The next n × width bytes."""
-        wanted = n * width
-        words = -(-max(0, wanted - len(self._rest)) // 8)  # of eight bytes, rounded up
+        count = n * width
+        words = -(-max(0, count - len(self._rest)) // 8)  # of eight bytes, rounded up
         data = self._generator.random_raw(words).astype("<u8", copy=False).view(np.uint8)
         if len(self._rest):
             data = np.concatenate([self._rest, data])
-        self._rest = data[wanted:]
-        return data[:wanted].reshape(n, width)
+        self._rest = data[count:]
+        return data[:count].reshape(n, width)
 
     def partition(self, i: int, *, of: int) -> PlainEntropy:
         """A generator seeded from this one's seed, i and `of`."""

@@ -54,13 +54,13 @@ class NothingToRead(UsageError):
 
 def require_form(layout: str, keys: Keys, kind: Kind, width: int) -> None:
     """UsageError for keys of another kind or width; `width` counts bytes or characters and is not checked for int."""
-    if keys.kind != kind or (kind != "int" and keys.data.shape[1] != width):
-        units = {"text": "characters", "int": "integers"}.get(kind, "bytes")
-        wanted = units if kind == "int" else f"{width} {units}"
+    units = {"text": "characters", "int": "integers"}.get(kind, "bytes")
+    if keys.kind != kind:
+        form = units if kind == "int" else f"{width} {units}"
+        raise UsageError(f"these are {keys.kind} keys, and {layout} keys are {form}: name the layout that made them.")
+    if kind != "int" and keys.data.shape[1] != width:
         raise UsageError(
-            f"these are {keys.kind} keys, and {layout} keys are {wanted}: name the layout that made them."
-            if keys.kind != kind
-            else f"these keys have {keys.data.shape[1]} {units}, and {layout} keys have {width}: "
+            f"these keys have {keys.data.shape[1]} {units}, and {layout} keys have {width}: "
             "name the layout that made them."
         )
 
@@ -155,10 +155,10 @@ def layouts() -> Mapping[str, Layout]:
         for layout in family:
             if not isinstance(layout, Layout):
                 raise UsageError(f"{module}.LAYOUTS holds {layout!r}, which is not a Layout.")
-            width = {"uuid": 128, "int": 64}.get(layout.kind, layout.description.width)
-            if layout.description.width != width:
+            required = {"uuid": 128, "int": 64}.get(layout.kind, layout.description.width)
+            if layout.description.width != required:
                 raise UsageError(
-                    f"{module}: the diagram of {layout.name} has {layout.description.width} bits: make it {width}."
+                    f"{module}: the diagram of {layout.name} has {layout.description.width} bits: make it {required}."
                 )
             for name in (layout.name, *layout.aliases):
                 if name in by_name and by_name[name] != layout:
@@ -168,14 +168,14 @@ def layouts() -> Mapping[str, Layout]:
 
 
 def layout(name: str) -> Layout:
-    """The layout with this name or alias, or `file:PATH` for the keys of a file. UsageError with close matches if there
-    is none."""
+    """The layout with this name or alias, or that of a file's keys for `file:PATH`. UsageError with close matches if
+    there is none."""
     if name.startswith(FILE):
         return _layout_of_file(name)
     try:
         return layouts()[name]
     except KeyError:
-        raise unknown_name("layout", name, {known.name for known in layouts().values()}) from None
+        raise unknown_name("layout", name, {each.name for each in layouts().values()}) from None
 
 
 FILE: Final = "file:"
@@ -193,9 +193,9 @@ class KeysOfFile(Layout):
         """The bits that all keys have in common."""
         if self.kind not in ("uuid", "int"):
             return super().shared_bits()
-        data: Bytes = self.keys.data.astype(">i8" if self.kind == "int" else "u1").view(np.uint8)
+        data: Bytes = self.keys.data.astype(">i8" if self.kind == "int" else "u1").view(np.uint8)  # first byte first
         bits = np.unpackbits(data.reshape(len(self.keys), -1), axis=1)
-        return (bits == bits[0]).all(axis=0), bits[0]
+        return (bits == bits[0]).all(axis=0), bits[0]  # where all keys have the bits of the first
 
     def stream(self, process: Process, clock: Clock, entropy: Entropy, *, guids: GuidProvider | None = None) -> Stream:  # noqa: ARG002
         """The keys of the rows that the process writes."""
@@ -203,12 +203,14 @@ class KeysOfFile(Layout):
 
 
 class _FileStream(Stream):
+    """The keys of a file for the rows that one writer sends."""
+
     def __init__(self, keys: Keys, process: Process) -> None:
         self._keys, self._process, self._taken = keys, process, 0
 
     def take(self, n: int) -> Keys:
         """The keys of the next n rows; UsageError where the file has no more."""
-        numbers = self._process.row_numbers(self._taken, n)
+        numbers = self._process.row_numbers(self._taken, n)  # from 1, as the lines of the file
         if n and (last := int(numbers.max())) > len(self._keys):
             raise UsageError(
                 f"the file has {len(self._keys):,} keys, and row {last:,} needs one too: give fewer --rows."
@@ -221,10 +223,11 @@ class _FileStream(Stream):
 def _layout_of_file(name: str) -> KeysOfFile:
     """The layout of a file's keys, read once in each process. UsageError for a file that cannot be one."""
     keys = keys_of_file(name.removeprefix(FILE))
+    # Descriptions count the characters of text, and the bits of all other keys.
     width = 64 if keys.kind == "int" else keys.data.shape[1] * (1 if keys.kind == "text" else 8)
-    about = Description(f"K{width}", {"K": "as in the file"})
+    described = Description(f"K{width}", {"K": "as in the file"})
     return KeysOfFile(
-        name, "keys of a file, in its order", "a file", order="none", kind=keys.kind, keys=keys, description=about
+        name, "keys of a file, in its order", "a file", order="none", kind=keys.kind, keys=keys, description=described
     )
 
 
@@ -234,7 +237,7 @@ _FORMS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("bytes", re.compile(r"(?:[0-9a-f]{2}){4,}", re.IGNORECASE)),
     ("text", re.compile(r"[!-~]{1,255}")),
 )
-"""What a line of each kind looks like. The first that the first line has is that of all lines."""
+"""What a line of each kind looks like. All lines have the first of these forms that line 1 has."""
 _WORDS: Final = {"int": "an integer", "uuid": "a UUID", "bytes": "bytes in hexadecimal", "text": "text in ASCII"}
 
 
@@ -249,22 +252,23 @@ def keys_of_file(path: str) -> Keys:
         raise UsageError(f"--keys {path} cannot be read ({error}): give a file of text with one key a line.") from None
     if not lines:
         raise UsageError(f"--keys {path} is empty: give a file with one key a line.")
-    kind, form = next((one for one in _FORMS if one[1].fullmatch(lines[0])), _FORMS[-1])
-    wide = kind in ("bytes", "text")
+    kind, form = next((one for one in _FORMS if one[1].fullmatch(lines[0])), _FORMS[-1])  # text refuses line 1 below
+    one_width = kind in ("bytes", "text")
     for number, line in enumerate(lines, start=1):
         if not line:
-            raise _refused(path, number, "is empty: leave the line out")
+            raise _line_error(path, number, "is empty: leave the line out")
         if not form.fullmatch(line):
-            raise _refused(path, number, f"{shortened(line)} is not {_WORDS[kind]}, as keys of this file are")
-        if wide and len(line) != len(lines[0]):
-            raise _refused(path, number, f"has {len(line)} characters, and line 1 has {len(lines[0])}")
+            raise _line_error(path, number, f"{shortened(line)} is not {_WORDS[kind]}, as keys of this file are")
+        if one_width and len(line) != len(lines[0]):
+            raise _line_error(path, number, f"has {len(line)} characters, and line 1 has {len(lines[0])}")
         if kind == "int" and not -(1 << 63) <= int(line) < 1 << 63:
-            raise _refused(path, number, f"{line} has more than 64 bits")
+            raise _line_error(path, number, f"{line} has more than 64 bits")
     keys = _keys(lines, kind)
-    _, first, back = np.unique(keys.data, axis=0, return_index=True, return_inverse=True)
-    if (repeats := np.flatnonzero(first[back.ravel()] != np.arange(len(lines)))).size:
+    _, first, key_numbers = np.unique(keys.data, axis=0, return_index=True, return_inverse=True)
+    first_line = first[key_numbers.ravel()]  # of each key: the line, from 0, that has it first
+    if (repeats := np.flatnonzero(first_line != np.arange(len(lines)))).size:
         at = int(repeats[0])
-        raise _refused(path, at + 1, f"repeats the key of line {first[back.ravel()[at]] + 1}")
+        raise _line_error(path, at + 1, f"repeats the key of line {first_line[at] + 1}")
     return keys
 
 
@@ -276,5 +280,5 @@ def _keys(lines: list[str], kind: Kind) -> Keys:
     return Keys(np.frombuffer(data, np.uint8).reshape(len(lines), -1), kind)
 
 
-def _refused(path: str, number: int, why: str) -> UsageError:
+def _line_error(path: str, number: int, why: str) -> UsageError:
     return UsageError(f"--keys {path}, line {number}: {why}.")

@@ -46,11 +46,11 @@ class Process:
             if len(rows) < n:
                 raise ValueError(f"the plan gives this writer {len(self.planned)} rows, not {start + n}")
             return rows
-        return np.arange(start, start + n, dtype=np.int64) * self.of + (self.index + 1)
+        return np.arange(start, start + n, dtype=np.int64) * self.of + (self.index + 1)  # each `of`th row
 
 
 def worker_id(layout: str, process: Process, count: int) -> int:
-    """The worker number for keys, which is `Process.index`; UsageError where it is not below `count`."""
+    """The worker id in the keys of a process, its `index`; UsageError where it is not below `count`."""
     if not 0 <= process.index < count:
         raise UsageError(
             f"{layout} has room for worker ids 0 to {count - 1}, and this is writer {process.index} "

@@ -68,20 +68,20 @@ def timestamp(key: Key, name: str) -> datetime:
     """The time in a key of that layout, in UTC, rounded down to the microsecond. GUIDs may also be text. Raises
     UsageError for an unknown name, for a key that is none of the layout, for layouts whose keys hold no time, and for
     years that datetime does not have."""
-    known, ticks = layout(name), None
-    keys = _keys(_guid(key) if known.kind == "uuid" and isinstance(key, str) else key)
+    key_layout, ticks = layout(name), None
+    keys = _keys(_guid(key) if key_layout.kind == "uuid" and isinstance(key, str) else key)
     with suppress(NothingToRead):
-        ticks = known.decode(keys).ticks
+        ticks = key_layout.decode(keys).ticks
     if ticks is None:
-        raise UsageError(f"{known.name} keys hold no time: name the layout that made the key.")
+        raise UsageError(f"{key_layout.name} keys hold no time: name the layout that made the key.")
     return as_datetime(int(ticks[0]))
 
 
 def _sharded(name: str) -> Sharded:
     """The layout of that name; UsageError if its keys hold no shard."""
-    known = layout(name)
-    if isinstance(known, Sharded):
-        return known
+    key_layout = layout(name)
+    if isinstance(key_layout, Sharded):
+        return key_layout
     names = ", ".join(sorted({each.name for each in layouts().values() if isinstance(each, Sharded)}))
     raise UsageError(f"{name} keys hold no shard: choose one of {names}.")
 
@@ -96,19 +96,19 @@ def _guid(key: uuid.UUID | str) -> uuid.UUID:
 
 def _source_of(name: str, worker: int | None) -> Source:
     """The source for a layout and a worker number: a new one, unless another thread has started it meanwhile."""
-    known = layout(name)
-    process = _process_for(known, worker)
+    key_layout = layout(name)
+    process = _process_for(key_layout, worker)
     with _start_lock:
         if (name, worker) not in _sources:
-            _sources[name, worker] = source(known, process, SystemClock(), AesEntropy.system())
+            _sources[name, worker] = source(key_layout, process, SystemClock(), AesEntropy.system())
         return _sources[name, worker]
 
 
-def _process_for(known: Layout, worker: int | None) -> Process:
+def _process_for(key_layout: Layout, worker: int | None) -> Process:
     """This process with its worker number in the field in which the layout's keys hold it. UsageError if keys of this
     process would not be unique: without a number, with one that is too large or the parent process's, and for layouts
     that need a plan."""
-    name, description, process = known.name, known.description, Process.current()
+    name, description, process = key_layout.name, key_layout.description, Process.current()
     if description.uniqueness == "plan":
         raise UsageError(
             f"{name} keys are made of row numbers or names from a plan, and a single key has none: let the "
@@ -121,25 +121,25 @@ def _process_for(known: Layout, worker: int | None) -> Process:
             f"{name} keys of two processes on one machine can be equal: give each process a number of its own, as "
             f"in new({name!r}, worker=0)."
         )
-    most = description.worker_ids or sys.maxsize
-    if not 0 <= worker < most:
-        raise UsageError(f"worker {worker} does not fit {name} keys: choose one from 0 to {most - 1}.")
+    worker_ids = description.worker_ids or sys.maxsize  # how many there are
+    if not 0 <= worker < worker_ids:
+        raise UsageError(f"worker {worker} does not fit {name} keys: choose one from 0 to {worker_ids - 1}.")
     if (name, worker) in _inherited_workers:
         raise UsageError(
             f"worker {worker} of {name} is the number of the process that forked this one: give this one another."
         )
     if description.uniqueness == "machine":
         return replace(process, machine=f"{process.machine}/{worker}")
-    return replace(process, index=worker, of=most)
+    return replace(process, index=worker, of=worker_ids)
 
 
-def source(known: Layout, process: Process, clock: Clock, entropy: Entropy) -> Source:
+def source(key_layout: Layout, process: Process, clock: Clock, entropy: Entropy) -> Source:
     """A source of single keys with any clock and entropy. Safe with threads; a fork must not share it."""
-    if known.description.uniqueness != "random":
-        clock = MonotonicClock(clock)
-    stream = known.stream(process, clock, entropy)
-    size = 1 if known.reads_clock == "each key" else AHEAD
-    ready: list[Key] = []  # the next key is the last
+    if key_layout.description.uniqueness != "random":
+        clock = MonotonicClock(clock)  # else keys after a step back could equal earlier ones
+    stream = key_layout.stream(process, clock, entropy)
+    size = 1 if key_layout.reads_clock == "each key" else AHEAD
+    ready: list[Key] = []  # the next key is the last of the list
     lock = Lock()
 
     def key() -> Key:
@@ -183,7 +183,7 @@ def _row(data: bytes) -> Bytes:
 
 
 class MonotonicClock(Clock):
-    """A clock over another one that never goes back: while that one is behind, it shows the highest reading."""
+    """A clock that never goes back: while the clock below it does, it shows the highest reading so far."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -203,9 +203,9 @@ class MonotonicClock(Clock):
 def _forget_sources() -> None:
     """In a forked child: forgets the parent's sources, which must not be used again."""
     global _start_lock
-    _inherited_workers.update(_sources)
+    _inherited_workers.update(_sources)  # its keys: layouts and worker numbers
     _sources.clear()
-    _start_lock = Lock()
+    _start_lock = Lock()  # another thread of the parent may hold the old one
 
 
 if sys.platform != "win32":

@@ -98,11 +98,11 @@ class WriterLayout(Layout):
         return self.streams(self, Writer(self, process, clock, entropy, guids))
 
     def decode(self, keys: Keys) -> Decoded:
-        """Reads the time and the fields that the description names, else NothingToRead. UsageError for keys of another
-        form, and for another version or variant where the description names one."""
+        """Reads the time and the fields that the description names; NothingToRead if it names none. UsageError for keys
+        of another form, and for another version or variant where the description names one."""
         description = self.description
         numbers = self.numbers(keys) if description.reads or description.read_version else {}
-        if not numbers:
+        if not numbers:  # nothing is named; `numbers` has refused keys of another version even so
             return super().decode(keys)
         time = numbers.pop("time", None)
         return Decoded(None if time is None else description.ticks(time), numbers)
@@ -118,8 +118,8 @@ class WriterLayout(Layout):
         data, parts = self.bits_read(keys), description.read_parts
         if description.read_version:
             stamps = [part for part in parts if part.letter in "VX"]  # version and variant
-            others = np.any([numbers_of_parts(data, parts, stamp.letter) != stamp.value for stamp in stamps], axis=0)
-            refuse_keys(self.name, keys, others, f"version and variant are not those of {description.read_version}")
+            wrong = np.any([numbers_of_parts(data, parts, stamp.letter) != stamp.value for stamp in stamps], axis=0)
+            refuse_keys(self.name, keys, wrong, f"version and variant are not those of {description.read_version}")
         return {name: numbers_of_parts(data, parts, letters) for name, letters in description.reads.items()}
 
     def bits_read(self, keys: Keys) -> Bytes:
@@ -152,7 +152,7 @@ class ChunkStream(WriterStream[AnyLayout]):
 
     def take(self, n: int) -> Keys:
         """The next n keys."""
-        first = self.chunk(min(CHUNK, n))
+        first = self.chunk(min(CHUNK, n))  # it shows the shape and the type of all
         if n <= CHUNK:
             return Keys(first, self.layout.kind)
         data = np.empty((n, *first.shape[1:]), first.dtype)
@@ -182,6 +182,8 @@ class GuidStream(ChunkStream[AnyLayout]):
 
 
 class _Stateless(ChunkStream["ChunkLayout"]):
+    """A stream that keeps nothing: its layout makes each chunk."""
+
     def chunk(self, n: int) -> Bytes | Ints:
         return self.layout.chunk(n, self.writer)
 
@@ -218,7 +220,7 @@ class TwoFormLayout(WriterLayout):
 
     def plain(self, keys: Keys) -> Keys:
         """The keys before `.ToSqlGuid()`, as the original's readers expect them."""
-        if not self.for_sql or keys.kind != "uuid":
+        if not self.for_sql or keys.kind != "uuid":  # `numbers` refuses keys of other kinds
             return keys
         data = keys.data.copy()
         from_sql_guid(data)  # type: ignore[arg-type]

@@ -101,11 +101,11 @@ def accepts_all(fixed: NDArray[np.bool_], bits: Bytes, order: Order) -> bool:
         return True
     if fixed[48] and not bits[48]:  # r6 is below 0x80
         return True
-    return not _possible(fixed, bits, 8)[0x01:0x81].any()
+    return not _possible(fixed, bits, 8)[0x01:0x81].any()  # r8, as in `accepts`
 
 
 def _possible(fixed: NDArray[np.bool_], bits: Bytes, byte: int) -> NDArray[np.bool_]:
-    """Which values a byte can have in GUIDs with these fixed bits, as of `accepts_all`: bool (256,)."""
+    """Which values a byte can have in GUIDs with `bits` where `fixed` is set: bool (256,)."""
     values = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
     part = slice(8 * byte, 8 * byte + 8)
     possible: NDArray[np.bool_] = ((values == bits[part]) | ~fixed[part]).all(axis=1)
@@ -116,12 +116,12 @@ def _sequence(order: Order, bits: FixedBits) -> tuple[int, ...]:
     """The sequence in which a column of that order compares bytes; empty unless all GUIDs with these bits share it."""
     if order != "mariadb":
         return PERMUTATIONS.get(order, ())
-    sixth, eighth = _possible(*bits, 6), _possible(*bits, 8)
-    swapped = sixth[0x01:0x60].any() and eighth[0x80:].any()
-    plain = sixth[0] or sixth[0x60:].any() or eighth[:0x80].any()
-    if swapped and plain:
+    r6, r8 = _possible(*bits, 6), _possible(*bits, 8)
+    some_swapped = r6[0x01:0x60].any() and r8[0x80:].any()
+    some_plain = r6[0] or r6[0x60:].any() or r8[:0x80].any()
+    if some_swapped and some_plain:
         return ()
-    return _MARIADB_SWAPPED if swapped else PERMUTATIONS["rfc"]
+    return _MARIADB_SWAPPED if some_swapped else PERMUTATIONS["rfc"]
 
 
 def ascend_alike(
@@ -129,22 +129,22 @@ def ascend_alike(
 ) -> bool:
     """Whether GUIDs that ascend in `order` ascend in `other` too, because both compare the same bytes first.
 
-    Only bytes that decide the order count: those up to the first one with a random bit, without those that are the
+    Only bytes that decide the order count: those before the first one with a random bit, without those that are the
     same in all GUIDs. `random` says which bits are drawn for each GUID, `steady` which are the same in all of them
     besides the fixed ones: bool (128,). False for `none`, and if the fixed bits do not decide the sequence in which
     bytes are compared.
     """
     if order == other:
         return order != "none"
-    same: NDArray[np.bool_] = np.all((bits[0] | steady).reshape(16, 8), axis=1)
-    drawn: NDArray[np.bool_] = np.any(random.reshape(16, 8), axis=1)
+    same: NDArray[np.bool_] = np.all((bits[0] | steady).reshape(16, 8), axis=1)  # bits[0]: which are fixed
+    has_random: NDArray[np.bool_] = np.any(random.reshape(16, 8), axis=1)
     ours, others = ([byte for byte in _sequence(each, bits) if not same[byte]] for each in (order, other))
-    leading = next((place for place, byte in enumerate(ours) if drawn[byte]), len(ours))
-    return leading > 0 and ours[:leading] == others[:leading]
+    deciding = next((place for place, byte in enumerate(ours) if has_random[byte]), len(ours))  # how many bytes decide
+    return deciding > 0 and ours[:deciding] == others[:deciding]
 
 
 def stored(keys: Keys, order: Order) -> Bytes | Ints:
-    """The bytes that a column of that order stores; sorted as bytes, they are in that order. Integers are unchanged."""
+    """The bytes that a column of that order stores: sorted as bytes, they are in that order. Only GUIDs are changed."""
     return _permute(keys.data, order) if keys.kind == "uuid" else keys.data  # type: ignore[arg-type]
 
 
@@ -164,9 +164,10 @@ def text36(keys: Keys) -> Bytes:
     """GUIDs as 36 characters of lower-case ASCII: uint8 (n, 36)."""
     text = np.full((len(keys), 36), ord("-"), np.uint8)
     pairs = np.ascontiguousarray(keys.data).view(np.uint16).reshape(-1, 8)
-    digits = np.empty((min(len(keys), _CHUNK), 8), np.uint32)
+    digits = np.empty((min(len(keys), _CHUNK), 8), np.uint32)  # four in each number
     for start in range(0, len(keys), _CHUNK):
         part = pairs[start : start + _CHUNK]
+        # No index is outside of _DIGITS, so `mode` changes nothing; but with it numpy writes to `out` without a copy.
         plain = np.take(_DIGITS, part, out=digits[: len(part)], mode="wrap").view(_PLAIN)[:, 0]
         hyphenated = text[start : start + _CHUNK].view(_HYPHENATED)[:, 0]
         for group in _PLAIN.names or ():
@@ -176,16 +177,14 @@ def text36(keys: Keys) -> Bytes:
 
 def sort_words(keys: Keys, order: Order) -> NDArray[np.uint64]:
     """The words by which a column of that order sorts: uint64 (n, ceil(width/8)), compared one by one, unsigned.
-
-    Integers give one word whose unsigned order is their signed order.
-    """
+    Integers give one word whose unsigned order is their signed order."""
     if keys.kind == "int":
         return (keys.data.astype(np.uint64) ^ np.uint64(1 << 63))[:, None]
     width = keys.data.shape[1]
     words = np.empty((len(keys), -(-width // 8)), np.uint64)
     for start in range(0, len(keys), _CHUNK):  # a chunk fits into a cache near the core
         part = np.ascontiguousarray(stored(keys[start : start + _CHUNK], order))
-        whole = np.pad(part, ((0, 0), (0, -width % 8))) if width % 8 else part
+        whole = np.pad(part, ((0, 0), (0, -width % 8))) if width % 8 else part  # zeros up to the next eight bytes
         words[start : start + _CHUNK] = whole.view(">u8")
     return words
 

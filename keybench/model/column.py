@@ -43,7 +43,7 @@ class Column:
         if keys.kind not in self.kinds:
             return np.full(len(keys), False)
         if self.form == "int":
-            # a number fits if its sign bit in the column and all bits above are alike
+            # A number fits if its sign bit in the column and all bits above are alike: the shift leaves 0 or -1.
             beyond = keys.data.astype(np.int64, copy=False) >> np.int64(8 * self.width - 1)
             small: NDArray[np.bool_] = (beyond == 0) | (beyond == -1)
             return small
@@ -68,11 +68,9 @@ class Column:
         """What is sent and stored: bytes in this column's order, text (GUIDs in 36 lower-case characters), or int64."""
         if self.form == "int":
             return keys.data
-        return (
-            byteorder.text36(keys)
-            if self.form == "text" and keys.kind == "uuid"
-            else byteorder.stored(keys, self.order)
-        )
+        if self.form == "text" and keys.kind == "uuid":
+            return byteorder.text36(keys)
+        return byteorder.stored(keys, self.order)
 
 
 @dataclass(frozen=True)

@@ -75,10 +75,8 @@ class LoadPath:
     def batches(
         self, session: PreparesRows, keys: Keys, payload: Payload, start: int, rows_per_tx: int
     ) -> Sequence[object]:
-        """Batches for `Session.send`. This is not timed.
-
-        Raises TypeError if the engine declares the bulk path and its sessions do not have it.
-        """
+        """Batches for `Session.send`; to make them is not timed. Raises TypeError if the engine declares the bulk path
+        and its sessions do not have it."""
         if self.transport == "rows":
             return session.prepare(keys, payload, start, rows_per_tx)
         if not isinstance(session, LoadsInBulk):

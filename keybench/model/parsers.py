@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 def regular_file(path: Path) -> BinaryIO:
     """Opens a file for reading. OSError if it is a pipe or a device: these may have no end, or nobody who writes."""
-    # Opened without waiting: a pipe that nobody writes to would never open. Windows has neither.
+    # Without O_NONBLOCK, which Windows lacks as it lacks such pipes, one that nobody writes to would never open.
     try:
         file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115
     except ValueError:
@@ -52,8 +52,8 @@ def toml(text: str) -> dict[str, Any]:
 
 def from_json(text: str) -> Any:
     """The value in a JSON text, without NaN and infinity, which RFC 8259 does not have; lone surrogates are escaped."""
-    tree = parsed(lambda given: json.loads(given, parse_constant=_no_number), text)
-    return _printable(tree) if "\\ud" in text.lower() else tree
+    tree = parsed(lambda json_text: json.loads(json_text, parse_constant=_no_number), text)
+    return _printable(tree) if "\\ud" in text.lower() else tree  # only escapes give lone surrogates
 
 
 def _no_number(name: str) -> float:

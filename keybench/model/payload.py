@@ -34,7 +34,7 @@ class Payload:
         draw = np.random.Generator(np.random.PCG64(20_120))
         letters = np.empty((_DISTINCT_ROWS, self.width), np.uint8)
         for first in range(0, _DISTINCT_ROWS, _DRAWN_ROWS):
-            letters[first : first + _DRAWN_ROWS] = draw.integers(97, 123, (_DRAWN_ROWS, self.width))
+            letters[first : first + _DRAWN_ROWS] = draw.integers(97, 123, (_DRAWN_ROWS, self.width))  # a … z
         return letters
 
     @cached_property
@@ -61,9 +61,10 @@ class Payload:
         """Rows start … start+n-1 as texts: n of them."""
         if self.lengths is None:
             first = start % _DISTINCT_ROWS
-            return (self.texts * (-(-(first + n) // _DISTINCT_ROWS)))[first : first + n]
+            repetitions = -(-(first + n) // _DISTINCT_ROWS)  # rounded up
+            return (self.texts * repetitions)[first : first + n]
         texts: list[str] = []
-        for at in range(start, start + n, _DISTINCT_ROWS):
+        for at in range(start, start + n, _DISTINCT_ROWS):  # pieces, so that letters take little memory
             letters = self.rows(at, min(_DISTINCT_ROWS, start + n - at))
             texts += letters.view(f"S{self.width}")[:, 0].astype(np.str_).tolist()  # drops the zeros at the end
         return texts
@@ -81,8 +82,8 @@ _THETA = 0.99
 """Exponent of YCSB's Zipfian distribution (site.ycsb.generator.ZipfianGenerator.ZIPFIAN_CONSTANT)."""
 _STEP, _FIRST, _SECOND = (np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 """Constants of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014)."""
-_BITS = np.uint64(32)
-_ROUNDING = 1e-6
+_BITS = np.uint64(32)  # the high half of 64 bits is used
+_ROUNDING = 1e-6  # more than the rounding errors of a mean
 
 
 @dataclass(frozen=True, order=True)
@@ -116,7 +117,7 @@ class PayloadLengths:
 
     @property
     def _borders(self) -> NDArray[np.int64]:
-        """(lengths,): upper borders of ranges of 32-bit numbers: one in the first range gives the shortest text …"""
+        """(lengths,): the upper border, not included, of the 32-bit numbers that give each length, shortest first."""
         count = self.most - self.least + 1
         weights = np.ones(count) if self.distribution == "uniform" else np.arange(1, count + 1) ** -_THETA
         borders: NDArray[np.int64] = np.floor(np.cumsum(weights) / weights.sum() * 2.0**32).astype(np.int64)
@@ -127,14 +128,14 @@ class PayloadLengths:
         """Lengths, in characters, of the rows with these numbers, from 0: int64 (n,); the same for the same seed."""
         if self.distribution == "row-number":
             digits = np.ones(len(rows), np.int64)
-            for power in range(1, 19):
+            for power in range(1, 19):  # 10^18 is the last that 64 bits hold
                 digits += rows >= 10**power
             return np.minimum(self.least - 1 + digits, self.most)
-        state = np.zeros(1, np.uint64)
+        state = np.zeros(1, np.uint64)  # mixed from the seed's parts, one after another
         for part in seed:
             state = _mixed(state + np.array([part & 0xFFFFFFFFFFFFFFFF], np.uint64))
-        drawn = _mixed(state + rows.astype(np.uint64)) >> _BITS
-        lengths: NDArray[np.int64] = self.least + np.searchsorted(self._borders, drawn.astype(np.int64), side="right")
+        numbers = _mixed(state + rows.astype(np.uint64)) >> _BITS
+        lengths: NDArray[np.int64] = self.least + np.searchsorted(self._borders, numbers.astype(np.int64), side="right")
         return lengths
 
 

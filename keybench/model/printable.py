@@ -17,5 +17,5 @@ def printable(text: str) -> str:
 
 
 def _escaped(character: str) -> str:
-    units = character.encode("utf-16-be", "surrogatepass").hex()
+    units = character.encode("utf-16-be", "surrogatepass").hex()  # one of four digits, or two beyond 16 bits
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

@@ -35,10 +35,8 @@ _NAMED = frozenset({SubjectKind.WRITER, SubjectKind.PHASE, SubjectKind.MODEL_PHA
 
 @dataclass(frozen=True, order=True)
 class Subject:
-    """A kind and, if there are several of that kind, a name. `str` gives the text that people and exports see.
-
-    Raises ValueError if a kind that needs a name gets none, or a kind without names gets one.
-    """
+    """A kind and, if there are several of that kind, a name. `str` gives the text that people and exports see. Raises
+    ValueError if a kind that needs a name gets none, or a kind without names gets one."""
 
     kind: SubjectKind
     name: str = ""

@@ -28,10 +28,7 @@ def is_key_and_payload(role: KeyRole) -> bool:
 
 @dataclass(frozen=True)
 class ServerKeys:
-    """A layout whose keys only the servers of one engine make. Rows are sent without keys.
-
-    The keys follow the server's clock.
-    """
+    """A layout whose keys only the servers of one engine make, by their clock. Rows are sent without keys."""
 
     name: str
     """`server-…`, as layouts are named."""

@@ -7,7 +7,7 @@ scheme alone is shown.
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final
@@ -27,11 +27,12 @@ _FORM: Final = re.compile(
     rf"(?P<path>(?:/(?:{_ESCAPED}|[,:])*)*)"
     r"(?:\?(?P<query>[^\s#?\x00-\x1f\x7f\ud800-\udfff]*))?"
 )
-_CONTROL: Final = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff])")
+_CONTROL: Final = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff])")  # a control character as %XX
 _OPTION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*=.*")
 _SECRET: Final = re.compile(r"(?i).*(?:passw(?:or)?d|pwd|secret)")
 """Names of options that hold a secret in some driver."""
 _TYPED: Final = re.compile(r"(?P<before>(?:-[\w-]*=)?(?:\w+=)?)(?P<url>.*)", re.DOTALL)
+"""An argument as it is typed: an option or a database's name may stand before a URL."""
 _IN_TEXT: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,40}://[^\s/?#@:]{0,200}:[^\s@]{0,200}@[^\s'\"]*")
 """A URL with a password, inside a message."""
 _GIVEN_SECRET: Final = re.compile(r"(?i)((?:passw(?:or)?d|pwd|secret)=)[^&\s]+")
@@ -52,7 +53,7 @@ class Url:
     options: tuple[tuple[str, str], ...] = field(repr=False)
     """(name, value) of each option of the query."""
 
-    def text(self, options: Iterable[tuple[str, str]] = ()) -> str:
+    def text_without_password(self, options: Iterable[tuple[str, str]] = ()) -> str:
         """The URL without its password, with these options."""
         query = "&".join(f"{name}={value}" for name, value in options)
         user = f"{self.user}@" if self.user else ""
@@ -113,23 +114,23 @@ def without_password(text: str) -> str:
     if not is_url(text):
         return text
     url = parse(text)
-    return (
-        url.text(option for option in url.options if not _SECRET.fullmatch(option[0])) if url else _scheme_alone(text)
-    )
+    if url is None:
+        return _scheme_alone(text)
+    return url.text_without_password((name, value) for name, value in url.options if not _SECRET.fullmatch(name))
 
 
 def shown(text: str) -> str:
     """A URL without its password and the values of its options, for messages on a URL that nobody has checked.
 
-    Of a URL that cannot be parsed the scheme alone is shown, and nothing of what may be one, as `me:word@host` and a
-    path that was made of it. Any other text is returned unchanged.
+    Of a URL that cannot be parsed the scheme alone is shown. Of a text that may be one without its scheme, such as
+    `me:word@host`, nothing is shown unless a file has that name. Any other text is returned unchanged.
     """
     if not is_url(text):
         return "…" if _may_be_url(text) and not os.path.lexists(text) else text
     url = parse(text)
     if url is None:
         return _scheme_alone(text)
-    return url.text() + ("?…" if url.options else "")
+    return url.text_without_password() + ("?…" if url.options else "")
 
 
 def _scheme_alone(text: str) -> str:
@@ -147,8 +148,8 @@ def argument_without_password(text: str) -> str:
 def hidden(message: str, arguments: Iterable[str]) -> str:
     """The message without the secrets of URLs: those among the `arguments` of the command, and any with a password.
 
-    An argument with a colon and then an @ may be a malformed URL: it is not shown either. An option may divide it at
-    its commas, so its pieces are hidden too.
+    An argument with a colon and then an @ may be a malformed URL: it is not shown either. An option may divide its
+    argument at commas, so the pieces are hidden too.
     """
     for argument in sorted(set(arguments), key=len, reverse=True):  # a long one may contain a short one
         match = _TYPED.fullmatch(argument)
@@ -158,19 +159,25 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
                 pieces = (piece.strip() for piece in text.split(","))
                 for url in (text, *(piece for piece in pieces if is_url(piece) or "@" in piece)):
                     replacement = shown(url) if is_url(url) else "…"
-                    after = url.partition("://")[2]
-                    names = [url, after] if re.search(r"\?.*=", after) else [url]  # a file's name has no scheme
-                    if is_url(url):  # a path that was made of it has fewer slashes
-                        names = [form for name in names for form in (name, str(PurePath(name)))]
-                    for spelled in names:
-                        for spelling in (spelled, repr(spelled)[1:-1], _escaped(spelled)):
-                            message = message.replace(spelling, replacement)
+                    for spelling in _spellings(url):
+                        message = message.replace(spelling, replacement)
         # A path that was made of a URL is spelled otherwise, but the login in it is the same.
         login = argument.rpartition("@")[0].rpartition("/")[2]
         if ":" in login:
             message = message.replace(f"{login}@", "…@")
     message = _IN_TEXT.sub(lambda match: shown(match[0]), message)
     return _GIVEN_SECRET.sub(r"\1…", message)
+
+
+def _spellings(url: str) -> Iterator[str]:
+    """How messages may write a URL: whole; without its scheme, as a file's name, if it has options; as a path with
+    fewer slashes. Each is given with escapes, too."""
+    after = url.partition("://")[2]
+    names = [url, after] if re.search(r"\?.*=", after) else [url]
+    if is_url(url):
+        names = [form for name in names for form in (name, str(PurePath(name)))]
+    for name in names:
+        yield from (name, repr(name)[1:-1], _escaped(name))
 
 
 def _escaped(text: str) -> str:

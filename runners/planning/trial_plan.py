@@ -26,7 +26,7 @@ from keybench.runners.planning.columns import columns_of, layouts_of_servers, pa
 from keybench.runners.planning.server_choice import settings_of
 from keybench.scenarios.index_phases import fills_as_text, rows_problem
 from keybench.scenarios.schema import Scenario, scenario_of
-from keybench.scenarios.writers import too_long
+from keybench.scenarios.writers import duration_problem
 
 TABLE = "keybench_rows"
 """The name of the table that rows go into."""
@@ -182,7 +182,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
             )
         if problem := rows_problem(request.scenario.phase, rows) if request.scenario.phase else "":
             raise UsageError(f"scenario {request.scenario.name}: {problem}.")
-        if problem := too_long(request.scenario.phases(rows)):
+        if problem := duration_problem(request.scenario.phases(rows)):
             raise UsageError(f"scenario {request.scenario.name}: {problem}.")
     # the blocks
     trials: list[TrialPlan] = []
