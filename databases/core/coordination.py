@@ -29,7 +29,7 @@ _NAME = re.compile(r":(\w+)")
 
 
 def definitions(integer: str = "bigint", primary_key: str = "PRIMARY KEY") -> str:
-    """The columns and the key in a CREATE TABLE, between parentheses, with the database's words for both."""
+    """The columns and the key in a CREATE TABLE, between parentheses; the parameters are the database's words."""
     columns = ", ".join(f"{column} {integer} NOT NULL" for column in COLUMNS)
     return f"({columns}, {primary_key} (load_id, writer))"
 
@@ -88,7 +88,7 @@ class CoordinationTable:
             )  # fmt: skip
 
     def claim(self, load: int, writer: int) -> bool:
-        """Marks the writer as begun. Returns False if it had begun before or the load is over."""
+        """Marks the writer as begun. Returns False if it had begun before or the load is over: no row changed."""
         return self._run(
             "UPDATE {} SET stage = 0 WHERE load_id = :load_id AND writer = :writer AND stage < 0",
             load_id=load, writer=writer,

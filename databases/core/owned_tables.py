@@ -13,11 +13,11 @@ NAMES: Final = "keybench_"
 
 
 def drop_own(server: DbApiConnection, listed: str, name: str, statement: str) -> None:
-    """Runs the statement that drops a table, if there is one of that name. `listed`: as `OwnedTables.listed`.
-    ServerError, and nothing is dropped, if it is somebody else's."""
-    for found, _, own in server.rows(listed):
-        if found == name:
-            if not own:
+    """Runs the `statement` that drops the table `name`, if there is one. `listed` is the query `OwnedTables.listed`.
+    ServerError, and nothing is dropped, if the table is somebody else's."""
+    for table, _, has_mark in server.rows(listed):
+        if table == name:
+            if not has_mark:
                 raise ServerError(f"{name} was not made by keybench, which drops only what it made: rename it.")
             server.run(statement)
 
@@ -45,8 +45,8 @@ class OwnedTables(ABC, Generic[Server]):
 
     def foreign(self) -> Sequence[str]:
         """Tables and the like that keybench did not make, under names that its own begin with."""
-        listed = self._server.rows(self.listed)
-        return [f"{self.prefix}{name}" for name, _, own in listed if not own and name.startswith(NAMES)]
+        tables = self._server.rows(self.listed)
+        return [f"{self.prefix}{name}" for name, _, has_mark in tables if not has_mark and name.startswith(NAMES)]
 
     def is_marked(self) -> bool:
         """Whether keybench made the schema or database."""
@@ -59,7 +59,8 @@ class OwnedTables(ABC, Generic[Server]):
 
     def table_lines(self) -> list[str]:
         """The tables in messages, with their sizes."""
-        return [f"table {self.prefix}{', '.join(filter(None, table))}" for table in self.tables().items()]
+        sizes = self.tables()
+        return [f"table {self.prefix}{name}{f', {size}' if size else ''}" for name, size in sizes.items()]
 
     def lost(self) -> bool:
         """Whether the server has ended the connection."""
