@@ -42,7 +42,7 @@ class Secret:
                 password = os.environ[self.variable]
             except KeyError:
                 raise EnvironmentMissing(f"the password variable {self.variable} is not set: export it.") from None
-            if password.encode("utf-8", "ignore").decode() != password:
+            if password.encode("utf-8", "ignore").decode() != password:  # Python has surrogates for the other bytes
                 raise EnvironmentMissing(f"the password variable {self.variable} is no text in UTF-8: correct it.")
             return password
         try:
@@ -130,7 +130,7 @@ class OwnedSchema(Protocol):
         """
 
     def foreign(self) -> Sequence[str]:
-        """What has a name that a run needs there and was not made by keybench."""
+        """Tables and the like that keybench did not make, under names that a run needs."""
 
     def create(self) -> None:
         """Creates it, marked as made by keybench, if it does not exist. Raises ServerError if the server refuses."""
@@ -264,7 +264,7 @@ class Admin(ABC):
         """Closes the connection."""
 
     def limit(self, seconds: float) -> None:  # noqa: B027 (an engine without servers waits for none)
-        """Lets no statement from now on wait longer for a server that stays silent: ServerError then."""
+        """From now on a statement waits at most `seconds` for a silent server, and then raises ServerError."""
 
     def page_settings(self) -> Mapping[str, str]:
         """All settings on which the pages of trials' tables depend, as the server has them.
@@ -390,7 +390,7 @@ class Session(ABC):
         raise NotImplementedError
 
     def commit(self) -> None:
-        """Commits it. If this returns, the rows are acknowledged."""
+        """Commits the transaction. If this returns, the rows are acknowledged."""
         raise NotImplementedError
 
     def rollback(self) -> None:
