@@ -81,7 +81,7 @@ class MySqlSession(Session):
             try:
                 return wire.read(answer)
             except OSError:
-                raise self._connection.lost() from None
+                raise self._connection.close_lost() from None
 
     def send(self, batch: object) -> int:
         """Sends one transaction. Returns the number of rows that the server says it stored, without children."""
@@ -124,7 +124,7 @@ class MySqlSession(Session):
         """The number of the prepared INSERT of that many rows."""
         number = self._prepared.get((table.name, rows))
         if number is None:
-            number = self._prepared[table.name, rows] = self._connection.statement(wire.insert(table, rows))
+            number = self._prepared[table.name, rows] = self._connection.prepare_statement(wire.insert(table, rows))
         return number
 
     def isolate(self, isolation: Isolation | None) -> None:
