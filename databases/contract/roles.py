@@ -142,10 +142,8 @@ class OwnedSchema(Protocol):
         """What `remove` would remove, for the user: one line for each object."""
 
     def remove(self) -> Sequence[str]:
-        """Removes what keybench made and returns what was removed. Removes nothing while another run uses it.
-
-        Raises ServerError if the server refuses.
-        """
+        """Removes what keybench made; nothing while another run uses it. Returns what was removed. Raises ServerError
+        if the server refuses."""
 
     def lost(self) -> bool:
         """Whether the connection, and the lock with it, is gone."""
@@ -275,10 +273,8 @@ class Admin(ABC):
         return {}
 
     def rebuild(self, table: Table, fill: int) -> None:
-        """Builds the key's index again at a fill factor in %, which stays the index's if it has one.
-
-        Only where `Engine.rebuilds`.
-        """
+        """Builds the key's index again at a fill factor in %, which the index keeps if indexes have one. Only where
+        `Engine.rebuilds`."""
         raise NotImplementedError
 
     def hold_cleaning(self) -> None:  # noqa: B027
@@ -337,10 +333,8 @@ class Session(ABC):
         """
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
-        """Batches with `rows` rows in all, whose keys the server makes; the first row has payload `start`.
-
-        Only where `Engine.server_keys` declares such keys.
-        """
+        """Batches with `rows` rows in all, whose keys the server makes; the first row has payload `start`. Only where
+        `Engine.server_keys` declares such keys."""
         raise NotImplementedError
 
     @abstractmethod

@@ -41,8 +41,7 @@ class DbApiConnection:
         self._errors = errors
 
     def limit(self, seconds: float) -> None:
-        """From now on a statement waits at most `seconds` for a silent server, and then raises ServerError. Not here:
-        engines whose drivers can do it override this."""
+        """From now on a statement waits at most `seconds` for a silent server: ServerError then. Not in all engines."""
 
     @staticmethod
     def error_text(error: BaseException) -> str:

@@ -61,8 +61,7 @@ class Recipe:
 
 
 def limits(options: ContainerOptions) -> Mapping[str, int]:
-    """Memory and processors as docker-py's arguments. `memswap_limit` is memory and swap together: so there is no swap,
-    which would make the database look slow."""
+    """Memory and processors as docker-py's arguments. There is no swap (`memswap_limit` counts both): it is slow."""
     cpus = min(options.cpus, float(os.cpu_count() or 1))
     return {"mem_limit": options.memory_bytes, "memswap_limit": options.memory_bytes, "nano_cpus": int(cpus * SECOND)}
 

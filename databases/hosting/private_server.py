@@ -229,7 +229,6 @@ class PrivateFolder:
         return f"{server} {problem.rstrip('.')}.{lines}\nFix that, or choose another --server."
 
     def _write(self, line: bytes) -> None:
-        """Sends a line to the keeper, if there is one."""
         stream = self._keeper.stdin if self._keeper else None
         if stream:
             with suppress(BrokenPipeError):  # the keeper has already ended; its messages are read next
@@ -242,8 +241,7 @@ class PrivateFolder:
             continue
 
     def _receive(self, timeout: float) -> bool:
-        """Waits up to `timeout` seconds for the keeper's output and processes it. Returns whether there was any; its
-        end is none."""
+        """Processes the keeper's next output, which may take up to `timeout` seconds. Returns False if none came."""
         stream = self._keeper.stdout if self._keeper else None
         if stream is None:
             return False

@@ -63,8 +63,7 @@ class StatusProbe(probes.CounterProbe[Queries]):
         is_mysql = self._server.flavour is MYSQL
         # MariaDB counts writes of its log, each of which ends a group of commits; MySQL counts its synchronisations.
         syncs = "Innodb_os_log_fsyncs" if is_mysql else "Innodb_log_writes"
-        pages = "Innodb_pages_read", "Innodb_pages_written"
-        names = *pages, "Innodb_row_lock_waits", "Innodb_row_lock_time", syncs
+        names = "Innodb_pages_read", "Innodb_pages_written", "Innodb_row_lock_waits", "Innodb_row_lock_time", syncs
         return [self._log_bytes(), *map(self._server.status, names), *([self._latches()] if is_mysql else [])]
 
     def _log_bytes(self) -> int:
