@@ -42,8 +42,8 @@ class Dialect:
     """The qualified, quoted name."""
     create: str
     """The statement that creates the table, empty, if it does not exist."""
-    listed: str
-    """The query of `OwnedTables.listed`."""
+    list_query: str
+    """The query of `OwnedTables.list_query`."""
     mark: str
     """What the driver takes for a parameter; empty where it takes `:name`."""
     drop: str = "DROP TABLE {}"
@@ -139,7 +139,7 @@ class CoordinationTable:
 
     def drop(self) -> None:
         """Drops the table if it exists. ServerError if it is somebody else's."""
-        drop_own(self._server, self._dialect.listed, TABLE, self._dialect.drop.format(self._dialect.table))
+        drop_own(self._server, self._dialect.list_query, TABLE, self._dialect.drop.format(self._dialect.table))
 
     def close(self) -> None:
         """Closes the connection."""

@@ -68,7 +68,7 @@ NEXT_RANGES: Final = "Then the next 10,000 ids, and so on to the largest."
 """Sentences in advised statements."""
 
 
-def of_server(keys: ServerKeys, name: str) -> str:
+def note_on_server_keys(keys: ServerKeys, name: str) -> str:
     """A note for users who asked for keys of the layout `name`, on the keys that the server makes in their place."""
     if keys.replica == CONTROL:
         return "The server numbers the rows."
@@ -103,7 +103,7 @@ def alike(one: str, other: str) -> bool:
     return version is not None and order != "none" and (version, order) == (uuid_version(other), layout(other).order)
 
 
-def without_default(table: KeyedTable, declaration: str, note: str) -> Statement | None:
+def step_instead_of_default(table: KeyedTable, declaration: str, note: str) -> Statement | None:
     """What users do instead where the server cannot get `declaration` as the new default of an existing key; None if it
     can. `declaration` is empty if the server makes no such keys; `note` says why."""
     if not declaration:

@@ -12,10 +12,10 @@ NAMES: Final = "keybench_"
 """How the names of keybench's tables in a run begin."""
 
 
-def drop_own(server: DbApiConnection, listed: str, name: str, statement: str) -> None:
-    """Runs the `statement` that drops the table `name`, if there is one. `listed` is the query `OwnedTables.listed`.
+def drop_own(server: DbApiConnection, list_query: str, name: str, statement: str) -> None:
+    """Runs the `statement` that drops the table `name`, if there is one. `list_query` is `OwnedTables.list_query`.
     ServerError, and nothing is dropped, if the table is somebody else's."""
-    for table, _, has_mark in server.rows(listed):
+    for table, _, has_mark in server.rows(list_query):
         if table == name:
             if not has_mark:
                 raise ServerError(f"{name} was not made by keybench, which drops only what it made: rename it.")
@@ -27,7 +27,7 @@ class OwnedTables(ABC, Generic[Server]):
 
     around = ""
     """The schema or database that keybench may have made for them: `schema keybench`; empty if it makes none."""
-    listed: str
+    list_query: str
     """A query for what has a table's name in the schema or database: (name, size, whether it has keybench's mark)."""
     prefix = "keybench."
     """What comes before a table's name in messages."""
@@ -45,7 +45,7 @@ class OwnedTables(ABC, Generic[Server]):
 
     def foreign(self) -> Sequence[str]:
         """Tables and the like that keybench did not make, under names that its own begin with."""
-        tables = self._server.rows(self.listed)
+        tables = self._server.rows(self.list_query)
         return [f"{self.prefix}{name}" for name, _, has_mark in tables if not has_mark and name.startswith(NAMES)]
 
     def is_marked(self) -> bool:

@@ -257,8 +257,8 @@ class PrivateFolder:
 class PrivateServer(Provision):
     """A server that keybench starts and that ends with keybench. `timeout` is for the whole start, in seconds."""
 
-    def __init__(self, title: str, kept: PrivateFolder, timeout: float = START_SECONDS) -> None:
-        self._title, self._kept, self._timeout = title, kept, timeout
+    def __init__(self, title: str, folder: PrivateFolder, timeout: float = START_SECONDS) -> None:
+        self._title, self._private_folder, self._timeout = title, folder, timeout
         self._deadline = 0.0
 
     @abstractmethod
@@ -268,7 +268,7 @@ class PrivateServer(Provision):
     def start(self) -> Address:
         """Starts it and waits until it answers, which takes a second or two. Raises EnvironmentMissing if it fails."""
         self._deadline = time.monotonic() + self._timeout
-        self._kept.start(self._timeout)
+        self._private_folder.start(self._timeout)
         try:
             return self.prepare()
         except ServerError as error:  # it answered, and then no more
@@ -281,23 +281,23 @@ class PrivateServer(Provision):
 
     def restart(self) -> None:
         """Ends it in order and starts it again on the same files; it may not answer yet."""
-        self._kept.restart(_RESTART_SECONDS)
+        self._private_folder.restart(_RESTART_SECONDS)
 
     def stop(self) -> None:
         """Stops it and removes its files."""
-        self._kept.stop()
+        self._private_folder.stop()
 
     def alive(self) -> bool:
         """Whether it runs."""
-        return self._kept.alive()
+        return self._private_folder.alive()
 
     def log_tail(self) -> str:
         """The last lines of its log."""
-        return self._kept.log_tail()
+        return self._private_folder.log_tail()
 
     def first_answer(self, connect: Callable[[], Connection]) -> Connection:
         """The first connection that succeeds. Raises EnvironmentMissing if the server ends or the time is up first."""
-        while self._kept.alive():
+        while self._private_folder.alive():
             try:
                 return connect()
             except ServerError:

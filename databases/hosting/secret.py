@@ -59,7 +59,7 @@ def keep(password: str) -> Secret:
     return Secret(variable=variable)
 
 
-def elsewhere(secret: Secret) -> Secret:
+def on_this_machine(secret: Secret) -> Secret:
     """A reference, on this machine, to the password of an address from another machine, which sends no passwords: to
     the variable of the same name, else to the password for URLs without one. EnvironmentMissing if neither is here."""
     if secret.variable in os.environ:

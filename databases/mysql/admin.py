@@ -277,7 +277,7 @@ class Database(OwnedTables[Queries]):
 
     advice = f"Let its administrator run: CREATE DATABASE {SCHEMA}; GRANT ALL ON {SCHEMA}.* TO your_user;"
     around = f"database {SCHEMA}"
-    listed = _LISTED
+    list_query = _LISTED
 
     def __init__(self, address: Address) -> None:
         """EnvironmentMissing where the server cannot be reached or is the other flavour."""
@@ -345,7 +345,7 @@ class Database(OwnedTables[Queries]):
 BOARD = Dialect(
     f"`{SCHEMA}`.`{TABLE}`",
     create=f"CREATE TABLE IF NOT EXISTS {{}} {definitions()} ENGINE = MEMORY COMMENT = '{COMMENT}'",
-    listed=_LISTED,
+    list_query=_LISTED,
     mark="%s",
 )
 """The coordination table is in memory: InnoDB does not log its changes."""

@@ -20,7 +20,7 @@ from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MYSQL
 from keybench.databases.mysql.ibd_file import leaves, records_of, space, summarise
 from keybench.databases.mysql.probes import data_file, flushed, index_id, log_positions, table_id
-from keybench.databases.mysql.redo_log import entered, inserted
+from keybench.databases.mysql.redo_log import entered_rows, inserted_keys
 from keybench.errors import ServerError
 from keybench.model.byteorder import rank
 from keybench.model.column import EncodedKeys
@@ -90,10 +90,10 @@ class InsertionRecorder:
                 width = table.column.width
                 widths = (primary_bytes(table) - width, width) if table.by_date else (width,)  # by date: moment and key
                 # The log's records hold the primary key itself.
-                return rank(Keys(inserted(windows, table_id(server, table), widths, rows), "bytes"), "rfc")
+                return rank(Keys(inserted_keys(windows, table_id(server, table), widths, rows), "bytes"), "rfc")
             # Else they hold `row_id`, the primary key. The argsort of an argsort gives the rank of each value.
             last = int(server.value(f"SELECT max(row_id) FROM {ddl.name(table)}"))  # noqa: S608  # our own names
-            return np.argsort(np.argsort(entered(windows, index_pages, last, rows)))
+            return np.argsort(np.argsort(entered_rows(windows, index_pages, last, rows)))
 
 
 def flushed_log(server: Queries) -> int:

@@ -169,7 +169,7 @@ class Advised:
         if table.by_clients:
             return "", BY_CLIENTS
         if server_keys := core.server_made(self.flavour.server_keys, table.layout, column, version):
-            return server_keys.declaration, core.of_server(server_keys, table.layout)
+            return server_keys.declaration, core.note_on_server_keys(server_keys, table.layout)
         if is_mariadb and column.name == "binary16-swapped" and core.alike("mariadb-uuid-v1", table.layout):
             return f"DEFAULT ({_SWAPPED})", f"{core.SERVER_MAKES} It is UUID() with the high bits of its time first."
         if is_mariadb and version < _RANDOM_BYTES:
@@ -213,7 +213,7 @@ class Advised:
         """The statement that sets the new default. Where the server cannot, the step that people take instead: deploy
         the application that makes the keys, or convert the keys because a number cannot stand among GUIDs."""
         declaration, note = self._default(table)
-        if step := core.without_default(table, declaration, note):
+        if step := core.step_instead_of_default(table, declaration, note):
             return [step]
         lock = "For a moment, an exclusive metadata lock; no row is read."
         return [self._altering(table, f"ALTER COLUMN id SET {declaration}", note, lock)]

@@ -33,7 +33,7 @@ _INSERTED = 11  # the type of an undo record of an insertion
 _SIGN = np.uint64(1 << 63)  # InnoDB stores signed numbers with this bit inverted
 
 
-def inserted(windows: Windows, table: int, widths: tuple[int, ...], rows: int) -> Bytes:
+def inserted_keys(windows: Windows, table: int, widths: tuple[int, ...], rows: int) -> Bytes:
     """Primary keys of the rows inserted into a table, in order: uint8 (rows, sum of the widths). `table` is InnoDB's id
     of it, `widths` the bytes of each column of its primary key; keys are as InnoDB stores them. UnreadableError unless
     there are `rows` of them."""
@@ -44,7 +44,7 @@ def inserted(windows: Windows, table: int, widths: tuple[int, ...], rows: int) -
     return keys
 
 
-def entered(windows: Windows, pages: tuple[int, Numbers], last: int, rows: int) -> Numbers:
+def entered_rows(windows: Windows, pages: tuple[int, Numbers], last: int, rows: int) -> Numbers:
     """Row numbers in the order in which their entries came into a secondary index: int64 (rows,). `pages` are the
     index's tablespace and page numbers, `last` the largest row number. An entry ends with the row's number; later
     entries with the same number are copies, made by page splits. UnreadableError unless there are `rows` of them."""

@@ -167,7 +167,7 @@ class LocalServer(PrivateServer):
         """Waits for the first answer, and makes the database of the trials."""
         from keybench.databases.mysql import connection
 
-        folder = self._kept.folder
+        folder = self._private_folder.folder
         parameters = {"unix_socket": f"{folder}/socket", "user": "root", "data": f"{folder}/data"}
         address = Address(self._flavour.name, "local", parameters, self._settings)
         self.first_answer(lambda: connection.connect(address)).close()
