@@ -162,17 +162,13 @@ class Engine(ABC):
         return type(self).inspector is not Engine.inspector and self.reached_by(target)
 
     def inspector(self, target: str) -> Inspector:  # noqa: ARG002 (every target is refused)
-        """A read-only connection to a database that exists.
-
-        EnvironmentMissing if it cannot be made, UsageError for a target that is wrong.
-        """
+        """A read-only connection to a database that exists. EnvironmentMissing if it cannot be made, UsageError for a
+        target that is wrong."""
         raise UsageError(f"keybench looks at no {self.title} databases.")
 
     def judge_file(self, path: Path) -> Iterator[tuple[str, Verdict]]:  # noqa: ARG002 (every file is refused)
-        """(what an index in a database's file looks like, whether the page model makes the same one) for each index.
-
-        UsageError if the file cannot be read, and if the engine reads none.
-        """
+        """For each index in a database's file: (what it looks like, whether the page model makes the same one).
+        UsageError if the file cannot be read, and if the engine reads no files."""
         raise UsageError(f"keybench reads no files of {self.title}: leave out --file.")
 
     def functions(self) -> Mapping[str, str]:

@@ -96,9 +96,7 @@ class Provision(ABC):
 
     def restart(self) -> None:
         """Ends the server in order and starts it again on the same files, with an empty cache; it may not answer yet.
-
-        EnvironmentMissing if that fails, or if this kind of server cannot be restarted.
-        """
+        EnvironmentMissing if that fails, or if this kind of server cannot be restarted."""
         raise EnvironmentMissing("keybench cannot restart this server: choose --server local or embedded.")
 
     def ended(self) -> str:

@@ -326,7 +326,8 @@ def _segments(
 ) -> tuple[dict[int, int], list[tuple[int, int, int]], dict[int, list[int]]]:
     """The index's two segments: (their numbers by id, their counts, their lists of extents), in the terms of
     `tablespace`. `members` gives the extents of a list from its page and its offset there."""
-    by_id, counts, lists = {}, [], {}
+    by_id, counts = {}, []
+    lists: dict[int, list[int]] = {}
     for segment, at in _SEGMENTS.items():
         page, begin = pages[_read(pages[root], at + 4, 4)], _read(pages[root], at + 8, 2)  # where it is described
         by_id[_read(page, begin, 8)] = segment

@@ -87,10 +87,10 @@ def _files(folder: Path) -> Files:
         except (FileNotFoundError, ValueError):  # renamed just now; still empty
             continue
         head = log[:_HEADER_BYTES].tobytes()
-        form = int.from_bytes(head[_FORMAT_AT], "big")
-        if form not in (0, _FORMAT):
+        version = int.from_bytes(head[_FORMAT_AT], "big")
+        if version not in (0, _FORMAT):
             raise UnreadableError(_OTHER)
-        if form:  # else it has never been used
+        if version:  # 0: the file has never been used
             size = (len(log) - _HEADER_BYTES) // _BLOCK.itemsize * _BLOCK.itemsize
             first = int.from_bytes(head[_FIRST_LSN], "big") // _BLOCK.itemsize
             files[first] = log[_HEADER_BYTES : _HEADER_BYTES + size].view(_BLOCK)
@@ -139,7 +139,7 @@ WHOLE, DAMAGED = -1, -2
 """Instead of the type of an unknown record: there is none; a record does not end, or contradicts itself."""
 
 _ALONE = 0x80  # set in the type of a record that is a mini-transaction of its own
-_END, _PADDING = 31, 32
+_END, _PADDING = 31, 32  # types of records (mtr0types.h), as the next ones
 _TABLE_METADATA = 62
 _EIGHT_BYTES, _STRING = 8, 30
 _UNDO_INSERT, _UNDO_INIT, _UNDO_REUSE, _UNDO_CREATE = 20, 22, 24, 25
@@ -150,9 +150,9 @@ _EMPTY = 19, 21, 27, 29, 37, 57, 58, 59, 63, 64  # pages that are created, initi
 _INSERT, _DELETE_MARK, _DELETE, _UPDATE, _COPY, _REORGANISE, _DELETE_END, _DELETE_START = 67, 68, 69, 70, 71, 72, 75, 76
 
 _COMPACT, _VERSIONED, _INSTANT = 1, 2, 4  # flags of an index's description
-_ADDED, _DROPPED = 0x80, 0x40
-_NULL = 0xFFFF_FFFF
-_ROLL_POINTER = 7
+_ADDED, _DROPPED = 0x80, 0x40  # marks of a column in that description: each is followed by a byte
+_NULL = 0xFFFF_FFFF  # in place of a value's length
+_ROLL_POINTER = 7  # its bytes
 
 
 @kernel
@@ -264,6 +264,23 @@ def _end(data: Bytes, at: int, kind: int) -> int:
 
 
 @kernel
+def _inserted_bytes(data: Bytes, at: int, n: int) -> tuple[int, int]:
+    """(begin, end) of the last bytes of an entry that is inserted, whose index's description begins at `at`. `n` is the
+    end of the stream. The end is 0 where it cannot be told."""
+    at = _index_end(data, at)
+    if at == 0 or at >= n:
+        return 0, at
+    at += 2  # the offset of the record before it
+    length = read_number(data, at)
+    at += number_bytes(data[at])
+    if length & 1:  # what else differs from the record before it
+        at += 1
+        at += number_bytes(data[at])
+        at += number_bytes(data[at])
+    return at, at + (length >> 1)
+
+
+@kernel
 def records_of(
     data: Bytes, shift: int, ahead: int, fresh: bool, records: Numbers, groups: Numbers
 ) -> tuple[int, int, int, bool]:
@@ -300,21 +317,9 @@ def records_of(
             page = read_number(data, at)
             at += number_bytes(data[at])
             if kind == _INSERT:
-                first = 0
-                at = _index_end(data, at)
-                if at != 0 and at < n:
-                    at += 2  # the offset of the record before it
-                    length = read_number(data, at)
-                    at += number_bytes(data[at])
-                    if length & 1:  # what else differs from the record before it
-                        at += 1
-                        at += number_bytes(data[at])
-                        at += number_bytes(data[at])
-                    first = at
-                    at += length >> 1
+                first, at = _inserted_bytes(data, at, n)
             else:
-                first = at + 2
-                at = _end(data, at, kind)
+                first, at = at + 2, _end(data, at, kind)
             if at == -1:
                 return begin, count, kind, fresh
             # 3. It is noted if it inserts.
