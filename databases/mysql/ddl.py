@@ -144,7 +144,7 @@ class Advised:
         return version
 
     def _confirmed(self, version: int) -> bool:
-        """Whether tests have run the statements for this version: those of MariaDB from 11.7 on they have not."""
+        """Whether tests have run the statements for this version: none has run those for MariaDB from 11.7 on."""
         return self.flavour is MYSQL or version < UUID_FUNCTIONS
 
     def _page(self, mysql: str, mariadb: str) -> str:

@@ -116,7 +116,7 @@ class Flavour:
 MARIADB = Flavour(
     name="mariadb",
     title="MariaDB",
-    # `uuid` takes the place of binary16 as the native column of GUIDs
+    # `uuid` takes the place of binary16 as the native column of GUIDs.
     columns=(UUID, *(replace(column, native=column.native and column.kinds != _GUID) for column in COLUMNS)),
     server_keys=_MARIADB_KEYS,
     programs=("mariadbd", "mysqld"),

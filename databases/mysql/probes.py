@@ -179,7 +179,7 @@ def data_file(server: Queries, name: str) -> Iterator[Path | None]:
     """A file of the server's data directory for as long as the block lasts: a copy where it is in a container. None on
     somebody's own server. UnreadableError where it cannot be copied."""
     parameters = server.address.parameters
-    if "data" in parameters:
+    if "data" in parameters:  # a private server's data directory
         yield Path(parameters["data"], name)
     elif KIND in parameters:
         with locked_folder(base_directory(), "copy") as folder:
