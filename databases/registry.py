@@ -29,11 +29,12 @@ def engines() -> Mapping[str, Engine]:
 
 def engine(name: str) -> Engine:
     """The engine called `name`, which may be an alias. Raises UsageError with close matches if there is none."""
-    by_name = {alias: on for on in engines().values() for alias in (*on.url_schemes, *on.aliases)}
-    if found := {**by_name, **engines()}.get(name):  # `mysql` is a scheme of MariaDB's, too
-        return found
-    # An alias is suggested where no engine's own name is near: `sqlserve` is no SQLite.
-    near = [] if get_close_matches(name, engines(), cutoff=0.75) else get_close_matches(name, by_name, n=1, cutoff=0.75)
+    by_alias = {alias: each for each in engines().values() for alias in (*each.url_schemes, *each.aliases)}
+    if match := {**by_alias, **engines()}.get(name):  # names win over aliases: `mysql` is a scheme of MariaDB's, too
+        return match
+    # An alias is suggested only where no engine's own name is near: `sqlserve` is no SQLite.
+    near_names = get_close_matches(name, engines(), cutoff=0.75)
+    near = [] if near_names else get_close_matches(name, by_alias, n=1, cutoff=0.75)
     raise unknown_name("database", name, [*engines(), *near])
 
 
@@ -50,17 +51,17 @@ def scripts(package: str) -> Mapping[str, str]:
 
 
 def script(database: Engine, function: str = "") -> str:
-    """The script that creates one SQL function of an engine, or all. UsageError if it has none, or none of that name.
-    Names may be spelled as in RT.Comb: NewComb is new_comb."""
-    known = database.functions()
-    if not known:
+    """The script that creates one SQL function of an engine; all scripts if no function is named. UsageError if the
+    engine has none, or none of that name. Names may be spelled as in RT.Comb: NewComb is new_comb."""
+    functions = database.functions()
+    if not functions:
         with_functions = [name for name, each in engines().items() if each.functions()]
         raise UsageError(f"there are no SQL functions for {database.name}: choose one of {', '.join(with_functions)}.")
     if not function:
-        return "\n".join(known.values())
-    by_plain_name = {_plain(name): text for name, text in known.items()}
+        return "\n".join(functions.values())
+    by_plain_name = {_plain(name): text for name, text in functions.items()}
     if _plain(function) not in by_plain_name:
-        raise unknown_name(f"{database.name} function", function, known)
+        raise unknown_name(f"{database.name} function", function, functions)
     return by_plain_name[_plain(function)]
 
 

@@ -52,8 +52,8 @@ class Engine(ABC):
     key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
     """The roles that the key can have in a table. Trials use the first one unless they name another."""
     make: str = ""
-    """How its own servers begin to say what they are (`DESCRIBED`). Others that speak their protocol say something
-    else, so that their answers are not taken for the engine's. Empty if nobody else speaks it."""
+    """The beginning of the words in which its servers say what they are (`DESCRIBED`). Servers of others that speak the
+    same protocol say something else: their answers do not count for this engine. Empty if there are no such others."""
     versions: Mapping[str, int] = field(default_factory=dict)
     """The versions that people run, as they write them (`postgresql:18`), oldest first. The numbers are in the form of
     `Setting.min_version`."""
@@ -162,17 +162,13 @@ class Engine(ABC):
         return type(self).inspector is not Engine.inspector and self.reached_by(target)
 
     def inspector(self, target: str) -> Inspector:  # noqa: ARG002 (every target is refused)
-        """A read-only connection to a database that exists.
-
-        EnvironmentMissing if it cannot be made, UsageError for a target that is wrong.
-        """
+        """A read-only connection to a database that exists. EnvironmentMissing if it cannot be made, UsageError for a
+        target that is wrong."""
         raise UsageError(f"keybench looks at no {self.title} databases.")
 
     def judge_file(self, path: Path) -> Iterator[tuple[str, Verdict]]:  # noqa: ARG002 (every file is refused)
-        """(what an index in a database's file looks like, whether the page model makes the same one) for each index.
-
-        UsageError if the file cannot be read, and if the engine reads none.
-        """
+        """For each index in a database's file: (what it looks like, whether the page model makes the same one).
+        UsageError if the file cannot be read, and if the engine reads no files."""
         raise UsageError(f"keybench reads no files of {self.title}: leave out --file.")
 
     def functions(self) -> Mapping[str, str]:
@@ -199,7 +195,7 @@ class Engine(ABC):
         candidates = [column for column in self.columns if kind in column.kinds and not column.stands_in_for]
         if not candidates:
             raise UsageError(f"{self.name} has no column for {kind} keys.")
-        # If none accepts all keys, or none is native, the next best.
+        # If none accepts all keys, all are considered; if none of these is native, the first one.
         accepting = [column for column in candidates if bits is None or column.accepts_all(bits)] or candidates
         native = [column for column in accepting if column.native] or accepting[:1]
         return native[0] if bits is None else min(native, key=lambda column: column.width)

@@ -159,16 +159,16 @@ class SampleHere:
 def values_of(
     rows: Sequence[Sequence[Any]], key: Sequence[ColumnHere], begin: int = 0
 ) -> tuple[Values, tuple[Values | None, ...]]:
-    """(values of a key's first column, those of its others), as `SampleHere` has them. In `rows` they stand, as a
-    driver gives them, from the index `begin` on."""
+    """(values of a key's first column, those of its others), as `SampleHere` has them. `rows` are a driver's; in each
+    row, the key's columns begin at the index `begin`."""
     first, *others = (_values([row[i] for row in rows], column.form) for i, column in enumerate(key, begin))
-    return [] if first is None else first, tuple(others)
+    return [] if first is None else first, tuple(others)  # None: a column without a form
 
 
 def _values(values: list[Any], form: Form | None) -> Values | None:
     """A column's values in that form; None without one."""
     if form == "int":
-        # Unsigned ones above 2^63 become negative ones of the same 64 bits: keys are named by their bits.
+        # An unsigned number of 2^63 or more becomes the negative number with the same 64 bits.
         return np.array([int(value) & _BITS for value in values], np.uint64).view(np.int64)
     if form == "number":
         return np.array(values, np.float64)
@@ -190,8 +190,8 @@ class WholeIndex:
     keys: EncodedKeys
     """Of all rows in key order, as the column stores them: uint8 (n, width) or int64 (n,)."""
     empty: Callable[[NDArray[np.int64], NDArray[np.int64], EncodedKeys], IndexState]
-    """Makes the page model's empty index. It takes the ranks of these keys, ascending, and of those to come, in order
-    of arrival, and the latter themselves."""
+    """Makes the page model's empty index. Arguments: the ranks of these keys, ascending; the ranks of the keys to come,
+    in order of arrival; the keys to come."""
     fill: int
     """The fill factor of a rebuild, in %."""
 
@@ -249,16 +249,16 @@ def first_row_and_columns(
     and `column` are the indices, in a row, of the index's name and of the column's."""
     groups: dict[str, tuple[Sequence[Any], tuple[str, ...]]] = {}
     for row in rows:
-        first, columns = groups.get(str(row[name]), (row, ()))
-        groups[str(row[name])] = first, (*columns, str(row[column]))
+        first_row, columns = groups.get(str(row[name]), (row, ()))
+        groups[str(row[name])] = first_row, (*columns, str(row[column]))
     return groups
 
 
 def key_roles(
     columns: Sequence[str], foreign: Iterable[Sequence[str]], *, primary: bool, unique: bool
 ) -> tuple[Role, ...]:
-    """The roles of an index on `columns`; `foreign` has the columns of each foreign key of the table. The index has the
-    role `foreign key` too if it begins with the columns of one."""
+    """The roles of an index on `columns`. `foreign` has the columns of each foreign key of the table. An index that
+    begins with the columns of one has the role `foreign key`, too."""
     roles: list[Role] = ["primary key" if primary else "unique"] if primary or unique else []
     if any(columns[: len(key)] == key for key in foreign):
         roles.append("foreign key")

@@ -49,13 +49,13 @@ class JudgedTrial:
 
     def values(self, subject: Subject = KEY) -> Mapping[Metric, float]:
         """The values of one subject by metric, without those that are absent."""
-        known = self.about(subject)
-        return {metric: reading.value for metric, reading in known.items() if reading.value is not None}
+        readings = self.about(subject)
+        return {metric: reading.value for metric, reading in readings.items() if reading.value is not None}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one trial says to a question."""
+    """A trial's answer to a question."""
 
     outcome: Outcome
     evidence: str = ""

@@ -42,7 +42,7 @@ class Secret:
                 password = os.environ[self.variable]
             except KeyError:
                 raise EnvironmentMissing(f"the password variable {self.variable} is not set: export it.") from None
-            if password.encode("utf-8", "ignore").decode() != password:
+            if password.encode("utf-8", "ignore").decode() != password:  # Python has surrogates for the other bytes
                 raise EnvironmentMissing(f"the password variable {self.variable} is no text in UTF-8: correct it.")
             return password
         try:
@@ -96,9 +96,7 @@ class Provision(ABC):
 
     def restart(self) -> None:
         """Ends the server in order and starts it again on the same files, with an empty cache; it may not answer yet.
-
-        EnvironmentMissing if that fails, or if this kind of server cannot be restarted.
-        """
+        EnvironmentMissing if that fails, or if this kind of server cannot be restarted."""
         raise EnvironmentMissing("keybench cannot restart this server: choose --server local or embedded.")
 
     def ended(self) -> str:
@@ -130,7 +128,7 @@ class OwnedSchema(Protocol):
         """
 
     def foreign(self) -> Sequence[str]:
-        """What has a name that a run needs there and was not made by keybench."""
+        """Tables and the like that keybench did not make, under names that a run needs."""
 
     def create(self) -> None:
         """Creates it, marked as made by keybench, if it does not exist. Raises ServerError if the server refuses."""
@@ -142,10 +140,8 @@ class OwnedSchema(Protocol):
         """What `remove` would remove, for the user: one line for each object."""
 
     def remove(self) -> Sequence[str]:
-        """Removes what keybench made and returns what was removed. Removes nothing while another run uses it.
-
-        Raises ServerError if the server refuses.
-        """
+        """Removes what keybench made; nothing while another run uses it. Returns what was removed. Raises ServerError
+        if the server refuses."""
 
     def lost(self) -> bool:
         """Whether the connection, and the lock with it, is gone."""
@@ -264,7 +260,7 @@ class Admin(ABC):
         """Closes the connection."""
 
     def limit(self, seconds: float) -> None:  # noqa: B027 (an engine without servers waits for none)
-        """Lets no statement from now on wait longer for a server that stays silent: ServerError then."""
+        """From now on a statement waits at most `seconds` for a silent server, and then raises ServerError."""
 
     def page_settings(self) -> Mapping[str, str]:
         """All settings on which the pages of trials' tables depend, as the server has them.
@@ -275,10 +271,8 @@ class Admin(ABC):
         return {}
 
     def rebuild(self, table: Table, fill: int) -> None:
-        """Builds the key's index again at a fill factor in %, which stays the index's if it has one.
-
-        Only where `Engine.rebuilds`.
-        """
+        """Builds the key's index again at a fill factor in %, which the index keeps if indexes have one. Only where
+        `Engine.rebuilds`."""
         raise NotImplementedError
 
     def hold_cleaning(self) -> None:  # noqa: B027
@@ -337,10 +331,8 @@ class Session(ABC):
         """
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
-        """Batches with `rows` rows in all, whose keys the server makes; the first row has payload `start`.
-
-        Only where `Engine.server_keys` declares such keys.
-        """
+        """Batches with `rows` rows in all, whose keys the server makes; the first row has payload `start`. Only where
+        `Engine.server_keys` declares such keys."""
         raise NotImplementedError
 
     @abstractmethod
@@ -390,7 +382,7 @@ class Session(ABC):
         raise NotImplementedError
 
     def commit(self) -> None:
-        """Commits it. If this returns, the rows are acknowledged."""
+        """Commits the transaction. If this returns, the rows are acknowledged."""
         raise NotImplementedError
 
     def rollback(self) -> None:

@@ -40,7 +40,7 @@ class Setting:
         """The value that a user's text means, in its one spelling: `8K` for `8k` and `8192`. UsageError if it is none
         of the setting's values; `database` is for this message."""
         value = text.strip()
-        is_number = value.isascii() and value.isdecimal() and len(value) < 10  # int() reads more than that
+        is_number = value.isascii() and value.isdecimal() and len(value) < 10  # int() would also take `1_0` and `+1`
         if not self.values and is_number and int(value) in self.numbers:
             return str(int(value))
         for known in self.values:
@@ -50,15 +50,15 @@ class Setting:
 
 
 def checkpoint(meaning: str, default: str, least: int) -> Setting:
-    """The setting of how much log lies between two checkpoints: powers of two from `least` MB to 16,384 MB."""
+    """The setting of how much log lies between two checkpoints. Its values: powers of two from `least` to 16,384 MB."""
     values = tuple(f"{1 << power}M" for power in range(15) if 1 << power >= least)
     return Setting(CHECKPOINT, f"{meaning}: log between two checkpoints", default, "server", values)
 
 
 def size_of(text: str) -> int:
-    """Bytes that a text like `8K` or `8192` stands for; 0 if it stands for none."""
+    """Bytes that a text like `8K` or `8192` stands for; 0 for any other text."""
     digits = text.rstrip("bBkKmM")
-    unit = _UNITS.get(text[len(digits) :].lower(), 0)
+    unit = _UNITS.get(text[len(digits) :].lower(), 0)  # 0: `KB` is no unit
     is_number = digits.isascii() and digits.isdecimal() and len(digits) < 10
     return int(digits) * unit if is_number else 0
 

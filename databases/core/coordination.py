@@ -29,7 +29,7 @@ _NAME = re.compile(r":(\w+)")
 
 
 def definitions(integer: str = "bigint", primary_key: str = "PRIMARY KEY") -> str:
-    """The columns and the key in a CREATE TABLE, between parentheses, with the database's words for both."""
+    """The columns and the key in a CREATE TABLE, between parentheses; the parameters are the database's words."""
     columns = ", ".join(f"{column} {integer} NOT NULL" for column in COLUMNS)
     return f"({columns}, {primary_key} (load_id, writer))"
 
@@ -42,8 +42,8 @@ class Dialect:
     """The qualified, quoted name."""
     create: str
     """The statement that creates the table, empty, if it does not exist."""
-    listed: str
-    """The query of `OwnedTables.listed`."""
+    list_query: str
+    """The query of `OwnedTables.list_query`."""
     mark: str
     """What the driver takes for a parameter; empty where it takes `:name`."""
     drop: str = "DROP TABLE {}"
@@ -88,7 +88,7 @@ class CoordinationTable:
             )  # fmt: skip
 
     def claim(self, load: int, writer: int) -> bool:
-        """Marks the writer as begun. Returns False if it had begun before or the load is over."""
+        """Marks the writer as begun. Returns False if it had begun before or the load is over: no row changed."""
         return self._run(
             "UPDATE {} SET stage = 0 WHERE load_id = :load_id AND writer = :writer AND stage < 0",
             load_id=load, writer=writer,
@@ -139,7 +139,7 @@ class CoordinationTable:
 
     def drop(self) -> None:
         """Drops the table if it exists. ServerError if it is somebody else's."""
-        drop_own(self._server, self._dialect.listed, TABLE, self._dialect.drop.format(self._dialect.table))
+        drop_own(self._server, self._dialect.list_query, TABLE, self._dialect.drop.format(self._dialect.table))
 
     def close(self) -> None:
         """Closes the connection."""

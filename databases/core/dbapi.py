@@ -41,7 +41,7 @@ class DbApiConnection:
         self._errors = errors
 
     def limit(self, seconds: float) -> None:
-        """Lets no statement from now on wait longer for a server that stays silent: ServerError then."""
+        """From now on a statement waits at most `seconds` for a silent server: ServerError then. Not in all engines."""
 
     @staticmethod
     def error_text(error: BaseException) -> str:
@@ -108,8 +108,8 @@ class DbApiConnection:
     def failure(self, error: Any) -> ServerError:
         """A driver's error as keybench's, with the next step if something is full."""
         reason = self.error_text(error)
-        is_full = any(text in reason.lower() for text in self.full)
-        return ServerError(f"{self.title}: {reason}{f' {self.when_full}' if is_full else ''}")
+        next_step = f" {self.when_full}" if any(text in reason.lower() for text in self.full) else ""
+        return ServerError(f"{self.title}: {reason}{next_step}")
 
 
 Server = TypeVar("Server", bound=DbApiConnection)
@@ -124,10 +124,10 @@ Row = tuple[object, ...]
 @dataclass(frozen=True)
 class ArrayBatch:
     """One transaction's rows, in arrays of one driver call each. `arrays` holds the table's rows. If the key is a
-    foreign key, it holds the parent's and `children` the child's rows."""
+    foreign key, `arrays` holds the parent's rows and `children` the child's."""
 
     arrays: tuple[list[Row], ...]
-    rows: int
+    rows: int  # the number of rows in `arrays`
     children: tuple[list[Row], ...] = ()
 
 
@@ -147,8 +147,8 @@ class ArraySession(Session, Generic[Server]):
 
     @abstractmethod
     def insert(self, statement: str, rows: list[Row]) -> int:
-        """Executes the statement once for each row, in order, in one call. Returns the number of rows stored. If the
-        driver gives no count, that is the number of rows sent: an error in any row raises ServerError."""
+        """Executes the statement once for each row, in order, in one call. Returns the number of rows stored. A driver
+        that gives no count raises an error for any row (ServerError): then all rows that were sent are stored."""
 
     @abstractmethod
     def analyse(self) -> None:
@@ -172,11 +172,11 @@ class ArraySession(Session, Generic[Server]):
         """Batches of n rows; `keys` are None where the server makes them."""
         self.ready()
         rows = self.rows_of(keys, n, payload, start)
-        children = self._table.children if self._table.parent else 0
+        children = self._table.children if self._table.parent else 0  # of each row
         transactions = (rows[first : first + rows_per_tx] for first in range(0, n, rows_per_tx))
         return [
-            ArrayBatch(_arrays(parents), len(parents), _arrays([row for row in parents for _ in range(children)]))
-            for parents in transactions
+            ArrayBatch(_arrays(batch), len(batch), _arrays([row for row in batch for _ in range(children)]))
+            for batch in transactions
         ]
 
     def rows_of(self, keys: list[object] | None, n: int, payload: Payload, start: int) -> list[Row]:
@@ -196,8 +196,8 @@ class ArraySession(Session, Generic[Server]):
                 for statement, arrays in zip(self._inserts, (batch.arrays, batch.children), strict=False)
             ]
             if len(stored) > 1 and stored[1] != stored[0] * self._table.children:
-                told = f"{stored[0]} rows were stored with {stored[1]} children. Report this."
-                raise ServerError(f"{self._connection.title}: {told}")
+                problem = f"{stored[0]} rows were stored with {stored[1]} children. Report this."
+                raise ServerError(f"{self._connection.title}: {problem}")
             self._connection.commit()
         return stored[0]
 

@@ -68,8 +68,8 @@ NEXT_RANGES: Final = "Then the next 10,000 ids, and so on to the largest."
 """Sentences in advised statements."""
 
 
-def of_server(keys: ServerKeys, name: str) -> str:
-    """A note on the keys that a server makes where a table was to have keys of the layout `name`."""
+def note_on_server_keys(keys: ServerKeys, name: str) -> str:
+    """A note for users who asked for keys of the layout `name`, on the keys that the server makes in their place."""
     if keys.replica == CONTROL:
         return "The server numbers the rows."
     return SERVER_MAKES if keys.replica == name else f"{SERVER_MAKES} Its keys are of the layout {keys.replica}."
@@ -88,38 +88,37 @@ def uuid_version(name: str) -> int | None:
     key_layout = layout(name)
     if key_layout.kind != "uuid":
         return None
-    is_shared, values = key_layout.shared_bits()  # both by bit
+    is_shared, values = key_layout.shared_bits()  # (128,) each: whether all keys share the bit, and its value
     if not is_shared[_VERSION].all():
         return None
     return int("".join(str(int(bit)) for bit in values[_VERSION]), base=2)
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether keys of two layouts do the same to an index: one layout, or one version of UUID in one order."""
+    """Whether keys of two layouts do the same to an index: they are of one layout, or both ascend in the same order
+    and have the same UUID version."""
     if layout(one) == layout(other):
         return True
     version, order = uuid_version(one), layout(one).order
     return version is not None and order != "none" and (version, order) == (uuid_version(other), layout(other).order)
 
 
-def without_default(table: KeyedTable, declaration: str, note: str) -> Statement | None:
-    """What users do if the server cannot get `declaration` as the key's new default; None if it can."""
+def step_instead_of_default(table: KeyedTable, declaration: str, note: str) -> Statement | None:
+    """What users do instead where the server cannot get `declaration` as the new default of an existing key; None if it
+    can. `declaration` is empty if the server makes no such keys; `note` says why."""
     if not declaration:
         return Statement("", f"Deploy the application that makes {table.layout} keys. {note}")
-    if "DEFAULT" not in declaration:
+    if "DEFAULT" not in declaration:  # AUTO_INCREMENT, IDENTITY …
         return Statement("", "An integer cannot stand in a column of GUIDs: convert the keys.")
     return None
 
 
 def server_made(keys: Sequence[ServerKeys], name: str, column: Column, version: int) -> ServerKeys | None:
-    """What a server of that version makes by itself that is like keys of the layout `name`; None if there is nothing.
-    `keys` are what the engine's servers can make; `version` is a number in the form of `ServerKeys.min_version`."""
+    """The keys that a server of that version can make in that column and that are like those of the layout `name`; None
+    if it can make none. `keys`: all that the engine's servers can make; `version`: as in `ServerKeys.min_version`."""
     for server_keys in keys:
-        fits = (
-            server_keys.column == column.name
-            and server_keys.min_version <= version
-            and server_keys.replica in layouts()
-        )
-        if fits and alike(server_keys.replica, name):
+        is_known = server_keys.replica in layouts()  # the client's layout of such keys: there may be none
+        fits = server_keys.column == column.name and server_keys.min_version <= version
+        if fits and is_known and alike(server_keys.replica, name):
             return server_keys
     return None

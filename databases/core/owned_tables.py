@@ -12,12 +12,12 @@ NAMES: Final = "keybench_"
 """How the names of keybench's tables in a run begin."""
 
 
-def drop_own(server: DbApiConnection, listed: str, name: str, statement: str) -> None:
-    """Runs the statement that drops a table, if there is one of that name. `listed`: as `OwnedTables.listed`.
-    ServerError, and nothing is dropped, if it is somebody else's."""
-    for found, _, own in server.rows(listed):
-        if found == name:
-            if not own:
+def drop_own(server: DbApiConnection, list_query: str, name: str, statement: str) -> None:
+    """Runs the `statement` that drops the table `name`, if there is one. `list_query` is `OwnedTables.list_query`.
+    ServerError, and nothing is dropped, if the table is somebody else's."""
+    for table, _, has_mark in server.rows(list_query):
+        if table == name:
+            if not has_mark:
                 raise ServerError(f"{name} was not made by keybench, which drops only what it made: rename it.")
             server.run(statement)
 
@@ -27,7 +27,7 @@ class OwnedTables(ABC, Generic[Server]):
 
     around = ""
     """The schema or database that keybench may have made for them: `schema keybench`; empty if it makes none."""
-    listed: str
+    list_query: str
     """A query for what has a table's name in the schema or database: (name, size, whether it has keybench's mark)."""
     prefix = "keybench."
     """What comes before a table's name in messages."""
@@ -45,8 +45,8 @@ class OwnedTables(ABC, Generic[Server]):
 
     def foreign(self) -> Sequence[str]:
         """Tables and the like that keybench did not make, under names that its own begin with."""
-        listed = self._server.rows(self.listed)
-        return [f"{self.prefix}{name}" for name, _, own in listed if not own and name.startswith(NAMES)]
+        tables = self._server.rows(self.list_query)
+        return [f"{self.prefix}{name}" for name, _, has_mark in tables if not has_mark and name.startswith(NAMES)]
 
     def is_marked(self) -> bool:
         """Whether keybench made the schema or database."""
@@ -59,7 +59,8 @@ class OwnedTables(ABC, Generic[Server]):
 
     def table_lines(self) -> list[str]:
         """The tables in messages, with their sizes."""
-        return [f"table {self.prefix}{', '.join(filter(None, table))}" for table in self.tables().items()]
+        sizes = self.tables()
+        return [f"table {self.prefix}{name}{f', {size}' if size else ''}" for name, size in sizes.items()]
 
     def lost(self) -> bool:
         """Whether the server has ended the connection."""

@@ -57,10 +57,10 @@ class PackedRows:
     """(n,): where each row ends; None if all rows have the same width."""
 
     def __len__(self) -> int:
-        return len(self.data) // max(1, self.width) if self.ends is None else len(self.ends)
+        return len(self.data) // max(1, self.width) if self.ends is None else len(self.ends)  # width 0: no rows
 
     def begin(self, row: int) -> int:
-        """Where a row begins in `data`; for row = number of rows, where the last one ends."""
+        """Where a row begins in `data`. If `row` is the number of rows: where the last one ends."""
         if self.ends is None:
             return row * self.width
         return int(self.ends[row - 1]) if row else 0
@@ -77,7 +77,7 @@ def texts(payload: Payload, start: int, n: int) -> Bytes | Varying:
 
 
 def lines(*columns: Bytes | Varying) -> PackedRows:
-    """Rows of bytes, each the row's values in all columns, one after the other, without what `Varying` leaves out."""
+    """Rows of bytes: each joins the row's values in all columns. Of a `Varying` column, only the kept bytes."""
     data = beside(*(column.data if isinstance(column, Varying) else column for column in columns))
     if not any(isinstance(column, Varying) for column in columns):
         return PackedRows(data.reshape(-1), data.shape[1])
@@ -104,7 +104,7 @@ def lengths(column: Bytes | Varying) -> NDArray[np.int64]:
 
 
 def binary(values: NDArray[np.generic], kind: str) -> Bytes:
-    """Integers as bytes, in numpy's type of that name: uint8 (n, width)."""
+    """Integers as the bytes of numpy's type `kind`: uint8 (n, width)."""
     return np.ascontiguousarray(values, kind).view(np.uint8).reshape(len(values), np.dtype(kind).itemsize)
 
 

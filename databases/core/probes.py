@@ -62,7 +62,7 @@ class CounterProbe(ServerProbe[Server]):
         """The differences, or why there are none."""
         for metric, first, last in zip(self.supplies, self._before, self.counters(table), strict=True):
             if isinstance(first, str) or isinstance(last, str):
-                yield Reading(metric, None, "absent", last if isinstance(last, str) else str(first))
+                yield Reading(metric, None, "absent", last if isinstance(last, str) else str(first))  # the reason
             else:
                 yield Reading(metric, float(last - first), "measured", self.note(table))
 

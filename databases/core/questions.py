@@ -48,6 +48,7 @@ ADDING_UP = 3
 """Pages by which counters may differ: it is not documented whether the first page and the root page are counted."""
 _ROUNDING = 1e-6  # smaller differences come from the order in which floats are summed
 _NEAR = 0.05  # share by which leaf pages may differ where it is not documented how a page is split
+_NEAR_PAGES = 2.0  # the same in pages, for indexes so small that their share would be less
 _SPLIT_SHARE, _ENOUGH_PAGES = 0.2, 50
 """Splits for each leaf page, and leaf pages, from which on a trial shows whether rows were sorted."""
 _SORTED_POINTS = 8.0  # points of leaf density by which sorted rows would exceed the model's
@@ -61,14 +62,14 @@ _SORTED_DENSITY = 80.0
 def same_as_model(metrics: Sequence[Metric], trial: JudgedTrial) -> Verdict | None:
     """Whether each of the metrics as measured is the page model's; `not measured` if one of the two lacks a figure."""
     real, model = trial.about(), trial.about(MODEL)
-    pages = model.get(Metric.LEAF_PAGES)
-    if pages is None or pages.value is None:
-        return Verdict("not measured", pages.reason if pages else "there is no prediction of this trial")
-    if pages.reason:  # the order of arrival is not known exactly
-        return Verdict("not measured", pages.reason)
-    # The model may know less of a table that lies among others.
+    prediction = model.get(Metric.LEAF_PAGES)
+    if prediction is None or prediction.value is None:
+        return Verdict("not measured", prediction.reason if prediction else "there is no prediction of this trial")
+    if prediction.reason:  # the order of arrival is not known exactly
+        return Verdict("not measured", prediction.reason)
+    # Of a table whose pages lie among those of others, the model predicts fewer metrics.
     verdicts = [_compared(metric, real.get(metric), model[metric]) for metric in metrics if metric in model]
-    for outcome in ("differs", "not measured"):
+    for outcome in ("differs", "not measured"):  # the worst verdict counts
         for verdict in verdicts:
             if verdict.outcome == outcome:
                 return verdict
@@ -105,12 +106,13 @@ def _log_holds_rows(trial: JudgedTrial) -> Verdict:
 
 
 def equal_if(right: bool, evidence: str) -> Verdict:
-    """`equal`, or `differs` with what was measured."""
+    """`equal` if `right`, else `differs`; `evidence` says what was measured."""
     return Verdict("equal") if right else Verdict("differs", f"measured {evidence}")
 
 
 def _in_order_of_sending(trial: JudgedTrial) -> Verdict | None:
-    """Whether rows were inserted unsorted, which leaves split pages emptier; None if too few pages were split."""
+    """Whether rows were inserted unsorted: sorted ones would leave fuller pages than the model predicts for the order
+    of sending. None if too few pages were split, or a density is not known."""
     real, model = trial.values(), trial.values(MODEL)
     if Metric.LEAF_DENSITY not in real or Metric.LEAF_DENSITY not in model:
         return None
@@ -128,10 +130,10 @@ def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
     expected = model.get(Metric.LEAF_PAGES)
     if real is None or expected is None:
         return None
-    all_were_appended = model.get(Metric.APPENDS) == expected - 1
+    all_were_appended = model.get(Metric.APPENDS) == expected - 1  # each leaf page after the first
     if only_appends != all_were_appended:
         return None
-    right = real == expected if only_appends else abs(real - expected) <= max(2.0, _NEAR * expected)
+    right = real == expected if only_appends else abs(real - expected) <= max(_NEAR_PAGES, _NEAR * expected)
     return equal_if(right, f"{real:,.0f} leaf pages, model {expected:,.0f}")
 
 
@@ -147,7 +149,7 @@ def _after_phases(actions: Sequence[str], tolerance: float, trial: JudgedTrial) 
     if not phases:
         return Verdict("not measured", "the leaf pages after phases are not known, or not predicted")
     for name in phases:
-        allowed = max(2.0, tolerance * model[name]) if tolerance else 0.0
+        allowed = max(_NEAR_PAGES, tolerance * model[name]) if tolerance else 0.0
         if abs(real[name] - model[name]) > allowed:
             pair = f"measured {real[name]:,.0f} leaf pages, model {model[name]:,.0f}"
             return Verdict("differs", f"after phase {name}: {pair}")
@@ -182,7 +184,8 @@ def _sorted_in_bulk(trial: JudgedTrial) -> Verdict | None:
 def _question(
     statement: str, meaning: str, judge: Callable[[JudgedTrial], Verdict | None], **options: bool
 ) -> Callable[..., Question]:
-    """A function that makes the question from the loads that answer it, and from texts for the words in braces."""
+    """A function that makes the question from the loads that answer it, and from texts for the words in braces of the
+    two sentences. `options` are other fields of `Question`."""
     return lambda *loads, **words: Question(statement.format(**words), meaning.format(**words), loads, judge, **options)
 
 

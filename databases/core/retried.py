@@ -55,7 +55,7 @@ class RetriedTransactions:
         works = []
         for first, batch in zip(range(0, len(keys), rows_per_tx), batches, strict=True):
             rows = self.style.looked_up(first, first + rows_per_tx)
-            works.append(Work([parameters[row] for row in rows if row < len(keys)], batch))
+            works.append(Work([parameters[row] for row in rows if row < len(keys)], batch))  # the last may be shorter
         return works
 
     def send(self, batch: object) -> int:
@@ -96,8 +96,8 @@ def in_transactions(session: Session, style: TransactionStyle) -> RetriedTransac
 
 def together(all_writers: Sequence[Rollbacks | None]) -> Rollbacks | None:
     """The rollbacks of all writers in one; None if no writer can tell."""
-    known = [rollbacks for rollbacks in all_writers if rollbacks]
-    if not known:
+    rollbacks = [of_writer for of_writer in all_writers if of_writer]
+    if not rollbacks:
         return None
-    retries = np.concatenate([rollbacks.retries for rollbacks in known])
-    return Rollbacks(retries, sum(rollbacks.deadlocks for rollbacks in known))
+    retries = np.concatenate([of_writer.retries for of_writer in rollbacks])
+    return Rollbacks(retries, sum(of_writer.deadlocks for of_writer in rollbacks))

@@ -61,7 +61,7 @@ class Recipe:
 
 
 def limits(options: ContainerOptions) -> Mapping[str, int]:
-    """Memory and processors as docker-py's arguments. There is no swap, which would make the database look slow."""
+    """Memory and processors as docker-py's arguments. There is no swap (`memswap_limit` counts both): it is slow."""
     cpus = min(options.cpus, float(os.cpu_count() or 1))
     return {"mem_limit": options.memory_bytes, "memswap_limit": options.memory_bytes, "nano_cpus": int(cpus * SECOND)}
 
@@ -80,7 +80,7 @@ def in_use(container: docker_daemon.Container) -> bool:
     labels = container.labels
     if labels.get(f"{docker_daemon.LABEL}machine") != socket.gethostname():
         return True
-    process, _, began = labels.get(f"{docker_daemon.LABEL}runner", "0/0").partition("/")
+    process, _, began = labels.get(f"{docker_daemon.LABEL}runner", "0/0").partition("/")  # as in `labels_of`
     try:  # another process may have that number by now: it began at another second
         return bool(abs(psutil.Process(int(process)).create_time() - float(began)) < 2)
     except (psutil.Error, ValueError):
@@ -142,7 +142,8 @@ class ContainerServer(Provision):
             self._creation_unanswered = False
             return self._wait(time.monotonic() + self._timeout)
         except (DockerException, RequestException) as error:
-            self._creation_unanswered = self._creation_unanswered and not isinstance(error, DockerException)
+            if isinstance(error, DockerException):  # the daemon has answered
+                self._creation_unanswered = False
             self.stop()
             raise EnvironmentMissing(
                 f"Docker cannot start the {self._recipe.title} container ({self._message(error)}): fix that, "
@@ -189,14 +190,14 @@ class ContainerServer(Provision):
                 "`keybench clean`, and go on with --resume."
             )
         if self._ran_out_of_memory():
-            return f"Its container ran out of memory: give it more than {self._memory()} by --memory."
+            return f"Its container ran out of memory: give it more than {self._memory_limit()} by --memory."
         if status == "running":
             return ""
         if status != "exited":
             return "Its container was removed. The next trial starts another."
         code = self._state()["ExitCode"]
-        last = f" The end of its log:\n{self.log_tail()}\n" if code < _KILLED else " "
-        return f"Its container ended with exit status {code}.{last}The next trial starts another."
+        log = f" The end of its log:\n{self.log_tail()}\n" if code < _KILLED else " "
+        return f"Its container ended with exit status {code}.{log}The next trial starts another."
 
     def log_tail(self) -> str:
         """The last lines of its log, without the password."""
@@ -211,6 +212,7 @@ class ContainerServer(Provision):
         return self._redacted(lines.decode("utf-8", "replace")).strip()
 
     def _pull(self, client: DockerClient) -> None:
+        """Pulls the image unless this machine has it. EnvironmentMissing if that fails."""
         from docker.errors import APIError, ImageNotFound
 
         try:
@@ -245,7 +247,7 @@ class ContainerServer(Provision):
         if self._ran_out_of_memory():
             raise EnvironmentMissing(
                 f"the {self._recipe.title} container ran out of memory while it started: give it more than "
-                f"{self._memory()} by --memory."
+                f"{self._memory_limit()} by --memory."
             )
         raise EnvironmentMissing(self._explain(f"ended while it started (status: {status})"))
 
@@ -288,17 +290,18 @@ class ContainerServer(Provision):
         return dict(self._container.attrs["State"])
 
     def _ran_out_of_memory(self) -> bool:
-        """Whether the kernel killed a process of the container for its memory limit since this last returned True."""
+        """Whether the kernel killed a process of the container for its memory limit: the first process, or another one
+        since this last returned True."""
         if self._container is None or "State" not in self._container.attrs:
             return False
         killed = bool(self._state().get("OOMKilled"))
-        with suppress(KeybenchError):  # the daemon has gone
+        with suppress(KeybenchError):  # the daemon does not answer
             killed = killed or docker_daemon.ran_out_of_memory(self.name, self._memory_checked)
         if killed:
             self._memory_checked = time.time()
         return killed
 
-    def _memory(self) -> str:
+    def _memory_limit(self) -> str:
         return f"{self._settings.container.memory_bytes / _GIB:g} GiB"
 
     def _message(self, error: Exception) -> str:

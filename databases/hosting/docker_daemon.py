@@ -63,6 +63,7 @@ def _of_context() -> str:
     folder = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
     try:
         name = os.environ.get("DOCKER_CONTEXT") or json.loads((folder / "config.json").read_text())["currentContext"]
+        # where Docker's client stores a context
         meta = folder / "contexts" / "meta" / hashlib.sha256(name.encode()).hexdigest() / "meta.json"
         return str(json.loads(meta.read_text())["Endpoints"]["docker"]["Host"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -122,8 +123,8 @@ def data_folder() -> Path | None:
 
 
 def ran_out_of_memory(name: str, since: float) -> bool:
-    """Whether the kernel has killed a process of the container for its memory limit since then (seconds since 1970).
-    The daemon's events are asked, because a container's state shows only the end of its first process."""
+    """Whether the kernel has killed a process of the container for its memory limit since the moment `since` (seconds
+    since 1970). Reads the daemon's events, because a container's state shows only the end of its first process."""
     filters = json.dumps({"container": [name], "event": ["oom"]})
     query = urlencode({"since": f"{since:.9f}", "until": f"{time.time():.9f}", "filters": filters})
     with _answer("GET", f"/events?{query}") as response:
@@ -132,7 +133,7 @@ def ran_out_of_memory(name: str, since: float) -> bool:
 
 def remove(name: str) -> bool:
     """Removes a container, running or not, with its volumes. Returns False if there is no container of that name."""
-    absent = HTTPStatus.NOT_FOUND
+    absent = HTTPStatus.NOT_FOUND  # no container has that name
     removing = HTTPStatus.CONFLICT  # another process is already removing it
     with _answer("DELETE", f"/containers/{quote(name)}?force=1&v=1", absent, removing) as response:
         return response.status != absent
@@ -157,14 +158,14 @@ def copy_file(name: str, source: str, target: Path) -> None:
 
 @contextmanager
 def _answer(method: str, path: str, *expected: HTTPStatus) -> Iterator[http.client.HTTPResponse]:
-    """The daemon's answer. EnvironmentMissing if none comes, or if its status is neither a success nor among
-    `expected`; an error while the caller reads the answer counts as none."""
+    """The daemon's answer. EnvironmentMissing if no answer comes, if its status is neither a success nor among
+    `expected`, or if an error comes while the caller reads it."""
     try:
         with closing(_connection(_ANSWER_SECONDS)) as connection:
             connection.request(method, path)
             response = connection.getresponse()
             if response.status not in {HTTPStatus.OK, HTTPStatus.NO_CONTENT, *expected}:
-                message = f"HTTP status {response.status}"
+                message = f"HTTP status {response.status}"  # if the answer has no message
                 with suppress(ValueError, KeyError, TypeError):
                     message = json.loads(response.read())["message"]
                 raise EnvironmentMissing(f"the Docker daemon refuses: {message}. See `docker ps -a`.")

@@ -111,7 +111,7 @@ class Spawner:
                     os.setgid(self._account.pw_gid)
                     os.setuid(self._account.pw_uid)
                 os._exit(0 if holds() else 1)
-            finally:
+            finally:  # something raised: the child must not go on as a second keeper
                 os._exit(2)
         return os.waitpid(child, 0)[1] == 0
 
@@ -159,7 +159,7 @@ class Spawner:
         """Removes the System V shared memory that these processes made and to which no process is attached."""
         owner = self._account.pw_uid if self._account else os.getuid()
         with suppress(OSError), Path("/proc/sysvipc/shm").open(encoding="ascii") as table:
-            for row in list(table)[1:]:
+            for row in list(table)[1:]:  # the first row has the headings
                 _key, segment, _mode, _size, creator, _last, attached, user = map(int, row.split()[:8])
                 if creator in creators and (user, attached) == (owner, 0):
                     self._libc.shmctl(segment, _IPC_RMID, None)
@@ -193,7 +193,7 @@ def _end_children() -> set[int]:
             pid, _ = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return gone
-        if pid:
+        if pid:  # 0: no other child has ended yet
             gone.add(pid)
         elif time.monotonic() < deadline:
             time.sleep(0.01)
@@ -202,13 +202,14 @@ def _end_children() -> set[int]:
 
 
 def _kill_children() -> None:
+    """Kills all processes whose parent is the keeper."""
     for entry in Path("/proc").iterdir():
         with suppress(OSError, ValueError):  # it is no process, or has ended
             # The process's name stands in parentheses, and may itself hold some.
             _state, parent, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
             if int(parent) == os.getpid():
                 os.kill(int(entry.name), signal.SIGKILL)
-    time.sleep(0.01)
+    time.sleep(0.01)  # until they have ended
 
 
 RESTART = b"restart\n"  # the runner's request to restart the server
@@ -229,7 +230,7 @@ class RunnerWatch:
     """Waits for a child to end, for the runner to end, or for a request to stop."""
 
     def __init__(self, runner: int, stopping: bool) -> None:
-        """`runner` is its process id; `stopping`: whether it has asked to stop already."""
+        """`runner` is the runner's process id; `stopping`: whether the runner has asked to stop already."""
         self._runner, self._stop, self._restart = runner, stopping, False
         self._poll = select.poll()
         self._poll.register(0, select.POLLIN | select.POLLHUP)  # standard input: the runner's requests, or its end
@@ -244,7 +245,7 @@ class RunnerWatch:
             self._poll.register(os.pidfd_open(runner), select.POLLIN)
 
     def ends_first(self, child: subprocess.Popen[bytes] | None) -> bool:
-        """Waits. Returns whether the child (if any) ended first: before the runner, and before any request."""
+        """Waits until the child, if any, or the runner ends, or a request comes. Returns if the child was first."""
         descriptor = None
         if child:
             descriptor = os.pidfd_open(child.pid)  # nobody has waited for the child, so its process id is not reused
@@ -256,11 +257,11 @@ class RunnerWatch:
                 if os.getppid() != self._runner:  # it died before pidfd_open
                     break
                 for ready, _ in self._poll.poll():
-                    # 0 is standard input, on which the runner sends requests; any other one than `restart` stops
+                    # 0 is standard input, where the runner's requests come: all but `restart` ask to stop.
                     if ready == 0 and os.read(0, len(RESTART)) == RESTART:
                         self._restart = True
                         return False
-                    self._stop = self._stop or ready != descriptor
+                    self._stop = self._stop or ready != descriptor  # that of the child, whose end `poll` shows next
             self._stop = True
             return False
         finally:
@@ -295,7 +296,8 @@ def keep(spec: Spec, watch: RunnerWatch, tell: Callable[..., None]) -> None:
 
 
 def _live(spec: Spec, watch: RunnerWatch, tell: Callable[..., None], folder: Path) -> None:
-    """Sets the server up, starts it, and waits for its end; then ends all processes in the folder."""
+    """Sets the server up, starts it, restarts it when asked to, and waits until it ends or has to stop. Then ends all
+    processes in the folder."""
     spawner = Spawner(spec, folder)
     server = None
     try:
@@ -303,7 +305,7 @@ def _live(spec: Spec, watch: RunnerWatch, tell: Callable[..., None], folder: Pat
         tell(folder=str(folder), installation=spawner.installation)
         for command in spec.setup:
             process = spawner.spawn(command)
-            if not watch.ends_first(process):
+            if not watch.ends_first(process):  # the runner has ended, or asks to stop
                 stop(process, signal.SIGKILL)
                 return
             if process.returncode:
@@ -326,7 +328,7 @@ def _live(spec: Spec, watch: RunnerWatch, tell: Callable[..., None], folder: Pat
 
 
 def _failure(code: int) -> str:
-    """How a setup command failed, for messages; `code` is Popen's return code."""
+    """How a setup command failed, for messages; `code` is Popen's return code, below 0 after a signal."""
     if code > 0:
         return f"failed with exit code {code}"
     why = ", as the system does when memory runs out" if code == -signal.SIGKILL else ""

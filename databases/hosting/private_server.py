@@ -78,13 +78,14 @@ class _State:
             try:
                 self._message(json.loads(line))
             except ValueError:
-                self._other_lines.append(line.decode("utf-8", "replace"))  # a traceback: the keeper itself failed
+                self._other_lines.append(line.decode("utf-8", "replace"))  # of a traceback: the keeper itself failed
         if not part:
             self.ended = True
             if not self.started and not self.failure:
                 self.failure = "its keeper process ended: " + ("\n".join(self._other_lines[-5:]) or "no message")
 
     def _message(self, message: Mapping[str, Any]) -> None:
+        """Notes what a message says (protocol: `folder_keeper`)."""
         if "folder" in message:
             self.folder = Path(message["folder"])
             self.installation = Path(message["installation"]) if message["installation"] else None
@@ -101,10 +102,11 @@ class PrivateFolder:
     if the server's user cannot read the original. None of this appears on the keeper's command line. A folder without a
     server belongs to the current user."""
 
-    def __init__(self, engine: str, *, run_as: str | None = None, **what: Any) -> None:
-        """`what` are fields of `folder_keeper.Spec`. Root starts servers as `run_as`, by default `server_user()`."""
-        spec = folder_keeper.Spec(engine, **what)
-        self._spec = spec._replace(run_as=(run_as or server_user()) if spec.server and os.geteuid() == 0 else None)
+    def __init__(self, engine: str, *, run_as: str | None = None, **fields: Any) -> None:
+        """`fields` are those of `folder_keeper.Spec`. Root starts servers as `run_as`, by default `server_user()`."""
+        spec = folder_keeper.Spec(engine, **fields)
+        changes_user = spec.server and os.geteuid() == 0
+        self._spec = spec._replace(run_as=(run_as or server_user()) if changes_user else None)
         self._keeper: subprocess.Popen[bytes] | None = None
         self._state = _State()
         self._without_keeper = ExitStack()  # holds the folder where there is no keeper
@@ -239,7 +241,7 @@ class PrivateFolder:
             continue
 
     def _receive(self, timeout: float) -> bool:
-        """Waits up to `timeout` seconds for output of the keeper and processes it. Returns whether there was any."""
+        """Processes the keeper's next output, which may take up to `timeout` seconds. Returns False if none came."""
         stream = self._keeper.stdout if self._keeper else None
         if stream is None:
             return False
@@ -255,8 +257,8 @@ class PrivateFolder:
 class PrivateServer(Provision):
     """A server that keybench starts and that ends with keybench. `timeout` is for the whole start, in seconds."""
 
-    def __init__(self, title: str, kept: PrivateFolder, timeout: float = START_SECONDS) -> None:
-        self._title, self._kept, self._timeout = title, kept, timeout
+    def __init__(self, title: str, folder: PrivateFolder, timeout: float = START_SECONDS) -> None:
+        self._title, self._private_folder, self._timeout = title, folder, timeout
         self._deadline = 0.0
 
     @abstractmethod
@@ -266,45 +268,45 @@ class PrivateServer(Provision):
     def start(self) -> Address:
         """Starts it and waits until it answers, which takes a second or two. Raises EnvironmentMissing if it fails."""
         self._deadline = time.monotonic() + self._timeout
-        self._kept.start(self._timeout)
+        self._private_folder.start(self._timeout)
         try:
             return self.prepare()
         except ServerError as error:  # it answered, and then no more
-            failed = self._failed(f"failed while it started ({str(error).rstrip('.')})")
-            self.stop()  # and with it its log
-            raise failed from None
+            failure = self._failure(f"failed while it started ({str(error).rstrip('.')})")
+            self.stop()  # only now: this removes the log, whose end is in the message
+            raise failure from None
         except BaseException:
             self.stop()
             raise
 
     def restart(self) -> None:
         """Ends it in order and starts it again on the same files; it may not answer yet."""
-        self._kept.restart(_RESTART_SECONDS)
+        self._private_folder.restart(_RESTART_SECONDS)
 
     def stop(self) -> None:
         """Stops it and removes its files."""
-        self._kept.stop()
+        self._private_folder.stop()
 
     def alive(self) -> bool:
         """Whether it runs."""
-        return self._kept.alive()
+        return self._private_folder.alive()
 
     def log_tail(self) -> str:
         """The last lines of its log."""
-        return self._kept.log_tail()
+        return self._private_folder.log_tail()
 
     def first_answer(self, connect: Callable[[], Connection]) -> Connection:
         """The first connection that succeeds. Raises EnvironmentMissing if the server ends or the time is up first."""
-        while self._kept.alive():
+        while self._private_folder.alive():
             try:
                 return connect()
             except ServerError:
                 if time.monotonic() > self._deadline:
-                    raise self._failed(f"did not answer within {self._timeout:g} s") from None
+                    raise self._failure(f"did not answer within {self._timeout:g} s") from None
                 time.sleep(_POLL_SECONDS)
-        raise self._failed("ended while it started")
+        raise self._failure("ended while it started")
 
-    def _failed(self, problem: str) -> EnvironmentMissing:
+    def _failure(self, problem: str) -> EnvironmentMissing:
         """The error for a server that did not start, with the end of its log."""
         return EnvironmentMissing(
             f"the private {self._title} server {problem}. The end of its log:\n{self.log_tail()}\n"
@@ -318,7 +320,7 @@ def variable(engine: str) -> str:
 
 
 def folder_from_environment(engine: str) -> Path | None:
-    """The absolute folder of programs that the environment names; None if it names none."""
+    """The folder of the engine's programs that the environment names, as an absolute path; None if it names none."""
     folder = os.environ.get(variable(engine), "")
     return Path(folder).absolute() if folder else None
 
@@ -342,6 +344,7 @@ def version_text(program: Path) -> str:
 
 def unpacked_folders(engine: str) -> list[Path]:
     """The folders of programs of the versions that `scripts/versions.sh` unpacked, the oldest version first."""
+    # `….new` is a version that is being unpacked.
     folders = [one for one in _UNPACKED_VERSIONS.glob(f"{engine}-*/bin") if not one.parent.name.endswith(".new")]
     # By the numbers in the names, so that 9 comes before 10.
     return sorted(folders, key=lambda folder: [int(part) for part in re.findall(r"\d+", folder.parent.name)])

@@ -41,8 +41,8 @@ def replace_with(passwords: Mapping[str, str]) -> None:
 
 
 def from_url(password: str) -> Secret | None:
-    """A reference to a URL's password; if that is empty, to the password that the environment has for such URLs. None
-    if the environment has none either."""
+    """A reference to a URL's password. If `password` is empty, to the one that the environment has for such URLs; None
+    if it has none."""
     if password:
         return keep(password)
     if os.environ.get(PASSWORD):
@@ -52,16 +52,16 @@ def from_url(password: str) -> Secret | None:
 
 def keep(password: str) -> Secret:
     """Puts the password into an environment variable. Returns a reference to it."""
-    for n in itertools.count(1):  # the first variable that is free or has that password already
+    for n in itertools.count(1):  # takes the first variable that is free or has that password already
         variable = f"{PASSWORD}_{n}"
         if os.environ.setdefault(variable, password) == password:
             break
     return Secret(variable=variable)
 
 
-def elsewhere(secret: Secret) -> Secret:
-    """A reference to the password of an address that came from another machine, which sends no passwords: to this
-    machine's variable of the same name, else to the one for URLs without a password. EnvironmentMissing for neither."""
+def on_this_machine(secret: Secret) -> Secret:
+    """A reference, on this machine, to the password of an address from another machine, which sends no passwords: to
+    the variable of the same name, else to the password for URLs without one. EnvironmentMissing if neither is here."""
     if secret.variable in os.environ:
         return secret
     if of_this_machine := from_url(""):

@@ -23,20 +23,20 @@ NEXT_STEP = (
 
 def with_next_step(message: str) -> str:
     """The server's message. If it says that the disk is full, the next step is added, once."""
-    missing = _DISK_FULL.search(message) and NEXT_STEP not in message
-    return f"{message.rstrip('.')}. {NEXT_STEP}" if missing else message
+    needs_step = _DISK_FULL.search(message) and NEXT_STEP not in message
+    return f"{message.rstrip('.')}. {NEXT_STEP}" if needs_step else message
 
 
 def unreachable(address: Address, title: str, place: str, reason: str, to_check: str) -> KeybenchError:
-    """The error for a failed connection, without the password: for the server of a URL EnvironmentMissing, which names
-    the parts of the URL that the user should check, for other servers ServerError."""
-    secret = address.secret.reveal() if address.secret else ""
-    shown = (reason.replace(secret, "***") if secret else reason).rstrip(". ")
+    """The error for a failed connection, without the password. For the server of a URL: EnvironmentMissing, which names
+    the parts of the URL that the user should check (`to_check`). For other servers: ServerError."""
+    password = address.secret.reveal() if address.secret else ""
+    why = (reason.replace(password, "***") if password else reason).rstrip(". ")
     if address.server == "url":
         return EnvironmentMissing(
-            f"{title} at {place} cannot be reached: {shown}.\nCheck {to_check} in the URL, and that the server is up."
+            f"{title} at {place} cannot be reached: {why}.\nCheck {to_check} in the URL, and that the server is up."
         )
-    return ServerError(f"the {title} server of this run does not answer: {shown}.")
+    return ServerError(f"the {title} server of this run does not answer: {why}.")
 
 
 _SOCKET: Final = "unix_socket"
@@ -67,19 +67,19 @@ class UrlForm:
     """The options that the query may have besides `password`. A URL with `unix_socket` needs no host."""
 
     def parse(self, text: str) -> ServerUrl:
-        """The URL's parts. Raises UsageError if it cannot be understood or has an unknown option. The message shows
-        nothing of the URL but the name of the first unknown option, and not even that after a password in the query: it
-        may be a piece of the password, after an & that was not written as %26."""
+        """The URL's parts. Raises UsageError if it cannot be understood or has an unknown option. Of the URL, the
+        message shows only the name of the first unknown option. After a password in the query it does not show that
+        name, which may be a piece of the password: of one with an & that was not written as %26."""
         parts = url.parse(text)
         names_socket = parts and _SOCKET in self.options and any(name == _SOCKET for name, _ in parts.options)
-        # one host, or none where a socket is named
+        # There must be one host; none is needed where a socket is named.
         if parts is None or "," in parts.hosts or not (_PORT.sub("", parts.hosts) or names_socket):
             raise self.misunderstood()
         options: dict[str, str] = {}
         for name, value in parts.options:
             if name not in self.options and name != url.PASSWORD:
-                shown = "" if url.PASSWORD in options else f" {name}"
-                raise UsageError(f"{self.title} URL: unknown option{shown}. Known: {', '.join(sorted(self.options))}.")
+                which = "" if url.PASSWORD in options else f" {name}"
+                raise UsageError(f"{self.title} URL: unknown option{which}. Known: {', '.join(sorted(self.options))}.")
             options[name] = unquote_plus(value)
         password = options.pop(url.PASSWORD, None)
         # Not every colon is before a port: an IPv6 address has some of its own.
@@ -142,7 +142,7 @@ class UrlServer(Provision):
         return schema.address
 
     def alive(self) -> bool:
-        """Whether the connection is there that holds the lock: a restart of the server ends it."""
+        """Whether the connection that holds the lock is still there: a restart of the server ends it."""
         return self._schema is not None and not self._schema.lost()
 
     def ended(self) -> str:
@@ -150,7 +150,8 @@ class UrlServer(Provision):
         return "" if self.alive() else "The server has ended its connections, or cannot be reached."
 
     def stop(self) -> None:
-        """Removes its tables, and its schema or database if nothing else is in it. EnvironmentMissing if that fails."""
+        """Removes the run's tables, and keybench's schema or database if nothing else is in it. EnvironmentMissing if
+        that fails."""
         if self._schema is None:
             return
         schema, self._schema = self._schema, None

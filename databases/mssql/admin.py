@@ -192,7 +192,7 @@ def _keys(column: Column, text: str) -> EncodedKeys:
 BOARD = Dialect(
     f"[{SCHEMA}].[{TABLE}]",
     create=f"IF OBJECT_ID(N'{{0}}') IS NULL CREATE TABLE {{0}} {definitions(primary_key='PRIMARY KEY CLUSTERED')}",
-    listed=LISTED,
+    list_query=LISTED,
     mark="?",
 )
 """Its changes are logged. Their commits wait for the disk unless DELAYED_DURABILITY is forced in the database."""

@@ -241,7 +241,7 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
 def switching(table: KeyedTable) -> Sequence[Statement]:
     """The statements that give the key a new default in place of its old one; without one, the application's step."""
     declaration, note = _default(table)
-    if step := core.without_default(table, declaration, note):
+    if step := core.step_instead_of_default(table, declaration, note):
         return [step]
     name, default = _quoted(table.name), _quoted(f"{table.name}_id")
     brief = "Sch-M on the table, for a moment: no row is read. Set LOCK_TIMEOUT, so that it never queues long."

@@ -128,7 +128,7 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
 
     advice = "Let its administrator make a database for you, as its owner, and name it in the URL."
     around = f"schema {SCHEMA}"
-    listed = LISTED
+    list_query = LISTED
 
     def __init__(self, address: Address) -> None:
         """Connects to the database or, if keybench has yet to create it, to master. EnvironmentMissing where the

@@ -92,11 +92,11 @@ class MySqlAdmin(Queries, Admin):
             drop_own(self, _LISTED, each.name, f"DROP TABLE {ddl.name(each)}")
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
-        """The keys in order of a unique index, a range at a time, each range joined to one value by the server. A row
-        for each key would cost the client a call a row."""
+        """The keys in order of a unique index, in slices. The server joins each slice to one value, because a row for
+        each key would cost the client a call a row."""
         unique = "row_id" if table.key == "fk" else "`key`"
         columns = "`key`" if unique == "`key`" else f"`key`, {unique}"
-        after = ""  # the condition that leaves out the ranges read so far
+        after = ""  # the condition that leaves out the slices read so far
         while True:
             ((count, joined, greatest),) = self.rows(
                 f"SELECT count(*), group_concat({_joinable(table.column)} SEPARATOR ''), "  # noqa: S608  # our own names
@@ -123,6 +123,7 @@ class MySqlAdmin(Queries, Admin):
         return self._sorted_by(table, ddl.row_order(table))
 
     def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
+        """All keys, sorted by the server by these columns."""
         rows = self.rows(f"SELECT {_joinable(table.column)} FROM {ddl.name(table)} ORDER BY {order}")  # noqa: S608
         values = [key if isinstance(key, bytes) else key.encode("ascii") for (key,) in rows]
         return _keys(table.column, b"".join(values), len(values))
@@ -137,17 +138,17 @@ class MySqlAdmin(Queries, Admin):
         return True
 
     def _purge(self) -> None:
-        """Waits until purge has removed deleted rows for good, at most `_MOST_PURGE_SECONDS` on some versions. Does
-        nothing on somebody's own server, which others use too."""
+        """Waits until purge has removed deleted rows for good; where the server has no setting for that, at most
+        `_MOST_PURGE_SECONDS`. Does nothing on somebody's own server, which others use too."""
         if not self.private:
             return
         self._release()
         if self.flavour.waits_for_purge:
             self.rows("SET GLOBAL innodb_max_purge_lag_wait = 0")
             return
-        left = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'"
+        history = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'"
         deadline = time.monotonic() + _MOST_PURGE_SECONDS
-        while int(self.value(left)) and time.monotonic() < deadline:
+        while int(self.value(history)) and time.monotonic() < deadline:
             time.sleep(0.05)
 
     def probes(self) -> Sequence[Probe]:
@@ -168,7 +169,7 @@ class MySqlAdmin(Queries, Admin):
         return PageOrder(index.levels[0], index.rows) if index else None
 
     def index_pages(self, table: Table) -> InnodbPages | None:
-        """A clustered index and its file; None where the server's files are out of reach or cannot be read."""
+        """A clustered index and its file; None for other indexes, and where the server's files cannot be read."""
         if table.key != "clustered":
             return None
         try:
@@ -209,9 +210,9 @@ class MySqlAdmin(Queries, Admin):
 
     def rebuild(self, table: Table, fill: int) -> None:
         """ALTER TABLE … FORCE, which builds all of the table's indexes again from sorted rows, in a new file.
-        `innodb_fill_factor` is a setting of the whole server. A server that keybench started has it set for the
-        statement and put back. UsageError for a fill factor that InnoDB does not have, and for another one than that of
-        somebody's own server."""
+        `innodb_fill_factor` is a setting of the whole server. On a server that keybench started it is changed for the
+        statement and then put back. UsageError for a fill factor that InnoDB does not have, and for another one than
+        that of somebody's own server."""
         require_fill_factor(fill)
         before = int(self.value("SELECT @@GLOBAL.innodb_fill_factor"))
         if fill != before and not self.private:
@@ -237,7 +238,7 @@ class MySqlAdmin(Queries, Admin):
 
 
 def _joinable(column: Column) -> str:
-    """The SQL expression of a key as a value that all keys have in one width, so that the server can join them."""
+    """The SQL expression for a key as a value of one width for all keys, so that the server can join them."""
     if column.form == "int":
         return "LPAD(HEX(`key`), 16, '0')"
     return "UNHEX(REPLACE(`key`, '-', ''))" if is_uuid(column) else "`key`"
@@ -276,7 +277,7 @@ class Database(OwnedTables[Queries]):
 
     advice = f"Let its administrator run: CREATE DATABASE {SCHEMA}; GRANT ALL ON {SCHEMA}.* TO your_user;"
     around = f"database {SCHEMA}"
-    listed = _LISTED
+    list_query = _LISTED
 
     def __init__(self, address: Address) -> None:
         """EnvironmentMissing where the server cannot be reached or is the other flavour."""
@@ -305,7 +306,8 @@ class Database(OwnedTables[Queries]):
 
     def tables(self) -> Mapping[str, str]:
         """The trials' tables, by their comment."""
-        return {str(name): f"{int(size) / 1e6:.1f} MB" for name, size, own in self._server.rows(_LISTED) if own}
+        rows = self._server.rows(_LISTED)
+        return {str(name): f"{int(size) / 1e6:.1f} MB" for name, size, has_comment in rows if has_comment}
 
     def is_marked(self) -> bool:
         """Whether keybench made the database."""
@@ -332,7 +334,7 @@ class Database(OwnedTables[Queries]):
         return removed
 
     def _lock(self, seconds: int) -> bool:
-        """Takes the lock, again where this connection holds it already; False where another holds it."""
+        """Takes the lock, once more if this connection holds it already. False if another connection holds it."""
         return self._server.rows("SELECT GET_LOCK(%s, %s)", LOCK, seconds) == [(1,)]
 
     def _unlock(self) -> None:
@@ -343,7 +345,7 @@ class Database(OwnedTables[Queries]):
 BOARD = Dialect(
     f"`{SCHEMA}`.`{TABLE}`",
     create=f"CREATE TABLE IF NOT EXISTS {{}} {definitions()} ENGINE = MEMORY COMMENT = '{COMMENT}'",
-    listed=_LISTED,
+    list_query=_LISTED,
     mark="%s",
 )
 """The coordination table is in memory: InnoDB does not log its changes."""

@@ -41,7 +41,7 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
     def reach(self) -> None:
         """Connects. The driver alone would leave the socket open where nothing answers, and would wait for ever for a
         server that accepts the connection and stays silent."""
-        wire = None
+        wire = None  # the driver then connects by TCP itself
         if self.unix_socket:
             wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
@@ -57,7 +57,7 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
         self._logged_in = True
 
     def limit(self, seconds: float) -> None:
-        """Lets the driver wait no longer for the server; it then closes the connection."""
+        """From now on the driver waits at most `seconds` for the server, and then closes the connection."""
         self._read_timeout = seconds
 
     def write_packet(self, payload: bytes) -> None:
@@ -66,7 +66,7 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
             payload = with_array_support(payload)
         super().write_packet(payload)
 
-    def statement(self, text: bytes) -> bytes:
+    def prepare_statement(self, text: bytes) -> bytes:
         """Prepares a statement for `run_arrays` or `run_prepared`. Returns its number in the protocol's four bytes."""
         self._execute_command(COM_STMT_PREPARE, text)
         answer = self._read_packet().get_all_data()  # a status byte, the number, then two counts
@@ -90,8 +90,8 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
         """The socket's number; None if the connection is encrypted."""
         return None if isinstance(self._sock, ssl.SSLSocket) else int(self._sock.fileno())
 
-    def lost(self) -> pymysql.err.OperationalError:
-        """Closes a connection that the server has ended, as the driver does. Returns the driver's error for that."""
+    def close_lost(self) -> pymysql.err.OperationalError:
+        """Closes a connection that the server has ended. Returns the driver's error for that, to be raised."""
         self._force_close()
         return pymysql.err.OperationalError(2013, "Lost connection to MySQL server during query")
 
@@ -102,8 +102,8 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
 
 def with_array_support(handshake: bytes) -> bytes:
     """A client's answer to the server's greeting, with the capability to send arrays added. MariaDB has capabilities
-    beyond MySQL's 32 bits. It reads them from the last four of the reserved bytes, if the client clears the lowest bit,
-    which stands for MySQL."""
+    beyond MySQL's 32 bits. It reads them from bytes 28 to 31, the last four of the reserved ones, if the client clears
+    the lowest bit of the first four, which stands for MySQL."""
     (flags,) = struct.unpack_from("<I", handshake)
     arrays = 1 << 2  # MARIADB_CLIENT_STMT_BULK_OPERATIONS
     return struct.pack("<I", flags & ~1) + handshake[4:28] + struct.pack("<I", arrays) + handshake[32:]
@@ -120,7 +120,7 @@ class Queries(DbApiConnection):
         self.limit(ANSWER_SECONDS)
 
     def limit(self, seconds: float) -> None:
-        """Lets no statement wait longer for the next part of its answer."""
+        """From now on a statement waits at most `seconds` for the next part of its answer."""
         self.raw.limit(seconds)
 
     @property
@@ -129,7 +129,8 @@ class Queries(DbApiConnection):
         return self.address.server != "url"
 
     def execute(self, cursor: Any, statement: str, values: tuple[object, ...]) -> None:
-        """A `%` in a text is always doubled, as in quoted names; bytes are sent as they are if there are no values."""
+        """Executes a statement. Each `%` in a text is doubled, because the driver formats it even without values. Bytes
+        without values are sent as they are (None)."""
         cursor.execute(statement, values if isinstance(statement, str) else values or None)
 
     def failure(self, error: Any) -> ServerError:
@@ -179,15 +180,15 @@ def server_errors(title: str) -> Iterator[None]:
 def connect(address: Address) -> Connection:
     """A connection in autocommit. EnvironmentMissing where a URL's server cannot be reached or is the other flavour,
     else ServerError."""
-    driver: dict[str, Any] = {name: value for name, value in address.parameters.items() if name not in _NOT_THE_DRIVERS}
-    if "port" in driver:
-        driver["port"] = int(driver["port"])
+    options: dict[str, Any] = {name: text for name, text in address.parameters.items() if name not in _NOT_THE_DRIVERS}
+    if "port" in options:
+        options["port"] = int(options["port"])
     if "data" in address.parameters:
-        driver["ssl_disabled"] = True  # a private server's own socket; reading the system's certificates takes 20 ms
+        options["ssl_disabled"] = True  # a private server's own socket; reading the system's certificates takes 20 ms
     flavour = flavour_named(address.engine)
     try:
         connection = Connection(
-            **driver,
+            **options,
             defer_connect=True,
             password=address.secret.reveal() if address.secret else "",
             charset="utf8mb4",

@@ -28,11 +28,11 @@ CLUSTERED_INDEX = "PRIMARY"
 
 def check(table: Table, version: str) -> None:
     """ServerError where a MariaDB of that version has no type `uuid`, or one that sorts otherwise than today's."""
-    of_server = version_number(version)
+    number = version_number(version)
     if table.column.sql_type != "uuid":
         return
-    problem = "has no type uuid" if of_server < UUID_TYPE else ""
-    if any(first <= of_server < repaired for first, repaired in OTHER_UUID_ORDER):
+    problem = "has no type uuid" if number < UUID_TYPE else ""
+    if any(first <= number < repaired for first, repaired in OTHER_UUID_ORDER):
         problem = "sorts its type uuid in another order than newer ones (MDEV-29959)"
     if problem:
         raise ServerError(f"this MariaDB ({version}) {problem}: choose a newer --server, or --column binary16.")
@@ -52,8 +52,8 @@ def create(table: Table) -> str:
     """The statement that creates the table, without its parent. By date, the primary key is the moment of creation and
     then the key, because two rows may have the same moment."""
     payload = f", payload varchar({max(table.payload, table.longest)}) CHARACTER SET ascii COLLATE ascii_bin NOT NULL"
-    by_server = f" {table.server_keys.declaration}" if table.server_keys else ""
-    columns = f"`key` {core.sql_type(table.column)} NOT NULL{by_server}{payload if table.payload else ''}"
+    default = f" {table.server_keys.declaration}" if table.server_keys else ""
+    columns = f"`key` {core.sql_type(table.column)} NOT NULL{default}{payload if table.payload else ''}"
     columns += ", status int NOT NULL DEFAULT 0" if table.status else ""
     option = f" COMMENT 'MERGE_THRESHOLD={merge}'" if (merge := table.settings.get("merge_threshold")) else ""
     if table.key == "clustered":
@@ -76,7 +76,7 @@ def row_order(table: Table) -> str:
 
 def columns(table: Table) -> str:
     """The columns in the order in which they are sent and read."""
-    return ", ".join(["created"] * table.by_date + ["`key`"] + ["payload"] * bool(table.payload))
+    return ("created, " if table.by_date else "") + "`key`" + (", payload" if table.payload else "")
 
 
 def sent_columns(table: Table) -> str:
@@ -116,7 +116,8 @@ _ONLINE = (
 
 
 def _digits(version: int, *, leads: bool, trails: bool = False) -> str:
-    """SQL for the 32 hexadecimal digits of a new GUID of that version; milliseconds come first, last or nowhere."""
+    """SQL for the 32 hexadecimal digits of a new GUID of that version. Its milliseconds come first (`leads`) or last
+    (`trails`), or it has none."""
     first = _MILLISECONDS if leads else "HEX(RANDOM_BYTES(6))"
     of_version = f"HEX(ORD(RANDOM_BYTES(1)) & 15 | {16 * version})"
     rest = f"HEX(RANDOM_BYTES(1)),\n    {_MILLISECONDS}" if trails else "HEX(RANDOM_BYTES(7))"
@@ -143,17 +144,18 @@ class Advised:
         return version
 
     def _confirmed(self, version: int) -> bool:
-        """Whether these statements have been run: those of MariaDB from 11.7 on have not."""
+        """Whether tests have run the statements for this version: none has run those for MariaDB from 11.7 on."""
         return self.flavour is MYSQL or version < UUID_FUNCTIONS
 
     def _page(self, mysql: str, mariadb: str) -> str:
-        """The address of this flavour's page of documentation, of the two."""
-        of_mysql, of_mariadb = "https://dev.mysql.com/doc/refman/8.4/en/", "https://mariadb.com/kb/en/"
-        return of_mysql + mysql if self.flavour is MYSQL else of_mariadb + mariadb
+        """The address of a page of this flavour's documentation: `mysql` or `mariadb` is its name there."""
+        if self.flavour is MYSQL:
+            return f"https://dev.mysql.com/doc/refman/8.4/en/{mysql}"
+        return f"https://mariadb.com/kb/en/{mariadb}"
 
     def _altering(self, table: KeyedTable, change: str, note: str, locks: str) -> Statement:
         """The statement ALTER TABLE with this change; `locks` says what it locks."""
-        space = "\n  " if "\n" in change else " "
+        space = "\n  " if "\n" in change else " "  # a change of several lines begins on a line of its own
         page = self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/")
         sql = f"ALTER TABLE {core.identifier(table.name, BACKQUOTES)}{space}{change}"
         return Statement(sql, note, self._confirmed(self.version(table.version)), page, locks)
@@ -161,20 +163,16 @@ class Advised:
     def _default(self, table: KeyedTable) -> tuple[str, str]:
         """(the declaration after the column's type by which the server makes keys, a note for the user). The
         declaration is empty if the server makes no such keys. UsageError if this version lacks the column's type."""
-        version, column = self.version(table.version), table.column
+        version, column, is_mariadb = self.version(table.version), table.column, self.flavour is not MYSQL
         if column.sql_type == "uuid" and version < UUID_TYPE:
             raise UsageError("MariaDB has the type uuid from 10.7 on: choose the column binary16, or a newer version.")
         if table.by_clients:
             return "", BY_CLIENTS
         if server_keys := core.server_made(self.flavour.server_keys, table.layout, column, version):
-            return server_keys.declaration, core.of_server(server_keys, table.layout)
-        if (
-            self.flavour is not MYSQL
-            and column.name == "binary16-swapped"
-            and core.alike("mariadb-uuid-v1", table.layout)
-        ):
+            return server_keys.declaration, core.note_on_server_keys(server_keys, table.layout)
+        if is_mariadb and column.name == "binary16-swapped" and core.alike("mariadb-uuid-v1", table.layout):
             return f"DEFAULT ({_SWAPPED})", f"{core.SERVER_MAKES} It is UUID() with the high bits of its time first."
-        if self.flavour is not MYSQL and version < _RANDOM_BYTES:
+        if is_mariadb and version < _RANDOM_BYTES:
             return "", "The application makes the keys: this version of the server has no function for them."
         digits = self._expression(table)
         if not digits:
@@ -212,9 +210,10 @@ class Advised:
         return [Statement(sql, f"{note} {clustered}", self._confirmed(self.version(table.version)), page)]
 
     def switching(self, table: KeyedTable) -> Sequence[Statement]:
-        """A new default; with keys of the application, nothing to run."""
+        """The statement that sets the new default. Where the server cannot, the step that people take instead: deploy
+        the application that makes the keys, or convert the keys because a number cannot stand among GUIDs."""
         declaration, note = self._default(table)
-        if step := core.without_default(table, declaration, note):
+        if step := core.step_instead_of_default(table, declaration, note):
             return [step]
         lock = "For a moment, an exclusive metadata lock; no row is read."
         return [self._altering(table, f"ALTER COLUMN id SET {declaration}", note, lock)]
@@ -237,16 +236,16 @@ class Advised:
         columns = {column.name: column for column in self.flavour.columns}
         public = KeyedTable(table.name, columns.get("uuid", columns["binary16"]), "uuid-v4", table.version)
         declaration, note = self._default(public)
-        column = core.sql_type(public.column)
+        sql_type = core.sql_type(public.column)
         name = core.identifier(table.name, BACKQUOTES)
         fill, page = core.fill_public_ids(name, "DEFAULT"), self._page("update.html", "update/")
         return [
-            self._altering(table, f"ADD COLUMN public_id {column}", core.PUBLIC_ID, _A_MOMENT),
+            self._altering(table, f"ADD COLUMN public_id {sql_type}", core.PUBLIC_ID, _A_MOMENT),
             self._altering(table, f"ALTER COLUMN public_id SET {declaration}", note, _A_MOMENT),
             Statement(fill, core.NEXT_RANGES, self._confirmed(version), page, "Its rows."),
             self._altering(
                 table,
-                f"MODIFY public_id {column} NOT NULL {declaration},\n  ADD UNIQUE KEY public_id (public_id), "
+                f"MODIFY public_id {sql_type} NOT NULL {declaration},\n  ADD UNIQUE KEY public_id (public_id), "
                 "ALGORITHM = INPLACE, LOCK = NONE",
                 "Builds the table again.",
                 _ONLINE,
@@ -255,41 +254,42 @@ class Advised:
 
     def converting(self, table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:
         """A new key beside the old one. New rows get it from a default, which can be the old key in the new type; old
-        rows in batches. Then the table is built again in its order, and the two change names."""
+        rows get it in batches, or from the server that numbers them. Then the table is built again in the order of the
+        new key, and the two columns change names."""
         declaration, note = self._default(into)
-        old, new = core.sql_type(table.column), core.sql_type(into.column)
-        build = "DROP PRIMARY KEY, ADD PRIMARY KEY (id_new), ADD UNIQUE KEY id_old (id),\n  ALGORITHM = INPLACE"
-        builds = "Builds the table again in the order of the new key. The old key keeps an index."
-        if "AUTO" in declaration:
-            numbering = f"ADD COLUMN id_new {new} NOT NULL {declaration},\n  {build}, LOCK = SHARED"
+        old_type, new_type = core.sql_type(table.column), core.sql_type(into.column)
+        swap = "DROP PRIMARY KEY, ADD PRIMARY KEY (id_new), ADD UNIQUE KEY id_old (id),\n  ALGORITHM = INPLACE"
+        swap_note = "Builds the table again in the order of the new key. The old key keeps an index."
+        if "AUTO" in declaration:  # AUTO_INCREMENT
+            change = f"ADD COLUMN id_new {new_type} NOT NULL {declaration},\n  {swap}, LOCK = SHARED"
             locks = "Reads go on; writes wait until it ends: stop the application if it cannot wait so long."
             steps = [
-                self._altering(table, numbering, f"Numbers the rows. {builds}", locks),
+                self._altering(table, change, f"Numbers the rows. {swap_note}", locks),
                 Statement("", core.FILL_CHILDREN),
             ]
-            last = ""
+            new_default = ""
         else:
-            rfc = table.column.order == "rfc"  # other bytes are not those of the text
+            rfc = table.column.order == "rfc"  # bytes in another order are not those of the text
             same_key = _SAME_KEY.get((table.column.form, into.column.name)) if rfc else None
-            # what new rows get before the change: where the application is to make keys, any that is unique will do
-            meanwhile = same_key if same_keys else declaration or _UNIQUE.get(into.column.name)
-            if not meanwhile:
+            # The default until the columns change names. If the application is to make keys, any unique one will do.
+            default = same_key if same_keys else declaration or _UNIQUE.get(into.column.name)
+            if not default:
                 return [UNTESTED]
-            change = f"MODIFY id_new {new} NOT NULL {meanwhile},\n  {build}, LOCK = NONE"
-            if table.column.form != "int" and not self._default(table)[0]:
-                change = f"MODIFY id {old} NULL,\n  {change}"
-                builds += " MODIFY takes away a default of id: repeat it there, if it has one."
+            change = f"MODIFY id_new {new_type} NOT NULL {default},\n  {swap}, LOCK = NONE"
+            if table.column.form != "int" and not self._default(table)[0]:  # then nothing gives new rows an old key
+                change = f"MODIFY id {old_type} NULL,\n  {change}"
+                swap_note += " MODIFY takes away a default of id: repeat it there, if it has one."
             fill = core.FILL_SAME_KEYS if same_keys else core.FILL_NEW_KEYS
             steps = [
-                self._altering(table, f"ADD COLUMN id_new {new}", note, _A_MOMENT),
-                self._altering(table, f"ALTER COLUMN id_new SET {meanwhile}", "New rows get both keys.", _A_MOMENT),
+                self._altering(table, f"ADD COLUMN id_new {new_type}", note, _A_MOMENT),
+                self._altering(table, f"ALTER COLUMN id_new SET {default}", "New rows get both keys.", _A_MOMENT),
                 Statement("", f"{fill} {core.FILL_CHILDREN}"),
-                self._altering(table, change, builds, _ONLINE),
+                self._altering(table, change, swap_note, _ONLINE),
             ]
-            last = "" if declaration == meanwhile else f"SET {declaration}" if declaration else "DROP DEFAULT"
+            new_default = "" if declaration == default else f"SET {declaration}" if declaration else "DROP DEFAULT"
         steps.append(Statement("", core.STANDSTILL))
-        if last:
-            steps.append(self._altering(table, f"ALTER COLUMN id_new {last}", "", _A_MOMENT))
+        if new_default:
+            steps.append(self._altering(table, f"ALTER COLUMN id_new {new_default}", "", _A_MOMENT))
         rename = "RENAME COLUMN id TO id_old, RENAME COLUMN id_new TO id"
         at_once = "SET foreign_key_checks = 0 before it adds the foreign key at once, unchecked."
         last_step = Statement("", f"{core.AFTER_STANDSTILL} {at_once}")

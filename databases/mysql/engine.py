@@ -109,15 +109,15 @@ class MySqlEngine(ServerEngine):
         return self._either_flavour(lambda flavour: Database(address_of(flavour, url, {})))
 
     def _either_flavour(self, connect: Callable[[Flavour], Connected]) -> Connected:
-        """What `connect` returns for this flavour or, if the server is of the other one, for that. Servers of both have
-        mysql:// URLs."""
+        """What `connect` returns for this flavour; for the other one if the server is of that. (Servers of both
+        have mysql:// URLs.)"""
         try:
             return connect(self.flavour)
         except OtherFlavour as other:
             return connect(other.actual)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-        """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
+        """Estimated bytes a row: (the key's index filled in order, everything with log and head room)."""
         return records.bytes_per_row(column, payload, key)
 
     def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:

@@ -116,6 +116,7 @@ class Flavour:
 MARIADB = Flavour(
     name="mariadb",
     title="MariaDB",
+    # `uuid` takes the place of binary16 as the native column of GUIDs.
     columns=(UUID, *(replace(column, native=column.native and column.kinds != _GUID) for column in COLUMNS)),
     server_keys=_MARIADB_KEYS,
     programs=("mariadbd", "mysqld"),
@@ -189,18 +190,18 @@ class OtherFlavour(EnvironmentMissing):
     actual: Flavour
 
 
-def require(wanted: Flavour, version: str) -> None:
-    """OtherFlavour where the server is of the other one: its figures must not be stored under the wrong name.
-    EnvironmentMissing if it is a TiDB, which only speaks MySQL's protocol."""
+def require(flavour: Flavour, version: str) -> None:
+    """OtherFlavour if a server with that `version` is of the other flavour: its figures must not be stored under the
+    wrong name. EnvironmentMissing if it is a TiDB, which only speaks MySQL's protocol."""
     if "tidb" in version.lower():
         raise EnvironmentMissing(
-            f"this server is TiDB ({version}), not {wanted.title}, and keybench has no adapter of it: give the URL "
-            f"of a {wanted.title}."
+            f"this server is TiDB ({version}), not {flavour.title}, and keybench has no adapter of it: give the URL "
+            f"of a {flavour.title}."
         )
     actual = flavour_of(version)
-    if actual is not wanted:
-        shown = version.removeprefix("5.5.5-")  # MariaDB's prefix for old clients of MySQL
-        error = OtherFlavour(f"this server is {actual.title} ({shown}), not {wanted.title}: use --db {actual.name}.")
+    if actual is not flavour:
+        plain = version.removeprefix("5.5.5-")  # MariaDB's prefix for old clients of MySQL
+        error = OtherFlavour(f"this server is {actual.title} ({plain}), not {flavour.title}: use --db {actual.name}.")
         error.actual = actual
         raise error
 

@@ -8,7 +8,7 @@ byte 120. A record has its place, 13 bits, four bytes before it, and the way to 
 (rem0rec.h). The file's header and the descriptors of its extents are those of fsp0fsp.h.
 """
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -103,7 +103,7 @@ def space(pages: NDArray[np.uint8]) -> int:
 def _levels(pages: NDArray[np.uint8], index: int) -> tuple[NDArray[np.void], list[NDArray[np.int64]]]:
     """(headers of all pages, the page numbers of each level of the index in key order, leaves first). UnreadableError
     if the file has no page of the index, or a level is not one chain."""
-    kind = np.dtype(
+    header = np.dtype(
         {
             "names": list(_FIELDS),
             "formats": [form for form, _ in _FIELDS.values()],
@@ -111,15 +111,16 @@ def _levels(pages: NDArray[np.uint8], index: int) -> tuple[NDArray[np.void], lis
             "itemsize": _HEADER_BYTES,
         }
     )
-    heads = np.ascontiguousarray(pages[:, :_HEADER_BYTES]).view(kind).ravel()
+    heads = np.ascontiguousarray(pages[:, :_HEADER_BYTES]).view(header).ravel()
     numbers = np.arange(len(heads))
-    used = (heads["type"] == _INDEX_PAGE) & (heads["index"] == index) & (heads["number"] == numbers) & _allocated(pages)
-    if not used.any():
+    of_index = (heads["type"] == _INDEX_PAGE) & (heads["index"] == index) & (heads["number"] == numbers)
+    of_index &= _allocated(pages)
+    if not of_index.any():
         raise UnreadableError(f"the file holds no page of index {index}.")
-    height = int(heads["level"][used].max())
+    height = int(heads["level"][of_index].max())
     levels, expected = [], 1  # the root's level has one page; each record above the leaves points to a page
     for level in range(height, -1, -1):
-        levels.append(_chain(heads, numbers[used & (heads["level"] == level)], level, expected))
+        levels.append(_chain(heads, numbers[of_index & (heads["level"] == level)], level, expected))
         expected = int(heads["records"][levels[-1]].sum())
     return heads, levels[::-1]
 
@@ -129,9 +130,9 @@ def _allocated(pages: NDArray[np.uint8]) -> NDArray[np.bool_]:
     page_bytes = pages.shape[1]
     extent = extent_pages(page_bytes)
     length = _BITMAP + extent // 4  # bytes of a descriptor
-    # A descriptor page is followed by as many pages as it has bytes; with them, it describes their extents.
-    extents = pages[::page_bytes, _DESCRIPTORS : _DESCRIPTORS + page_bytes // extent * length]
-    bitmaps = extents.reshape(-1, length)[:, _BITMAP:]
+    # Of as many pages as a page has bytes, the first one has the descriptors of all their extents.
+    descriptors = pages[::page_bytes, _DESCRIPTORS : _DESCRIPTORS + page_bytes // extent * length]
+    bitmaps = descriptors.reshape(-1, length)[:, _BITMAP:]
     free = np.unpackbits(np.ascontiguousarray(bitmaps), bitorder="little")[::2]
     return ~free[: len(pages)].astype(np.bool_)
 
@@ -164,29 +165,30 @@ _INFIMUM, _SUPREMUM = 99, 112  # offsets of the two system records in a page of 
 _SEGMENTS = {1: 84, 2: 74}  # where the root names the segment of branch pages, and that of leaves
 _FREE, _FRAGMENTS = 62, 78  # where the first page has the lists of free and of shared extents
 _OF_SEGMENT = {0: 12, 1: 28}  # where a segment has the lists of its empty and of its partly used extents
-_FULL, _SINGLE = 44, 64
-"""Where a segment has the number of its full extents, and the numbers of its single pages in shared extents."""
+_USED_PAGES, _FULL, _SINGLE = 8, 44, 64
+"""Where a segment has the number of used pages in its partly used extents, the number of its full extents, and the
+numbers of its single pages in shared extents."""
 _STATE, _NODE = 20, 8  # where a descriptor has the extent's state, and its node in a list of extents
-_NOT_FREE = {2: spaces.SHARED, 3: spaces.SHARED}
-"""States of an extent with the owner that they mean; of the others but 1 (free), a segment is the owner."""
+_OWNERS = {1: spaces.NOBODY, 2: spaces.SHARED, 3: spaces.SHARED}
+"""The owner of an extent by its state; in other states a segment owns it, which the descriptor begins with."""
 
 
 def index_pages(pages: Pages, index: IndexPages, column: Column) -> InnodbPages:
     """All that the page model needs to go on from a clustered index; `pages` are all of its file.
     UnreadableError if the file holds another index."""
-    heaps, entries, firsts = [], [], []
+    heaps, levels, records = [], [], []
     for numbers in index.levels:
         level_pages = pages[numbers]
         heap, counts, at = _heaps(level_pages)
         heaps.append(heap)
-        entries.append(counts)
-        firsts.append((level_pages, counts, at))
-    levels = tuple(Level(numbers, counts) for numbers, counts in zip(index.levels, entries, strict=True))
-    borders = None if len(levels) == 1 else _keys(*firsts[1], column)
+        levels.append(Level(numbers, counts))
+        records.append((level_pages, counts, at))
+    # The borders between leaves are the keys on the level above them.
+    borders = None if len(levels) == 1 else _keys(*records[1], column)
     root = int(index.levels[-1][0])
     no_pages = np.empty(0, np.int64)
-    return InnodbPages(
-        levels, free=no_pages, next_page=0, borders=borders, heaps=tuple(heaps), extents=_extents(pages, root)
+    return InnodbPages(  # `extents` says which pages are free
+        tuple(levels), free=no_pages, next_page=0, borders=borders, heaps=tuple(heaps), extents=_extents(pages, root)
     )
 
 
@@ -202,9 +204,9 @@ def _words(pages: Pages, page: Integers, at: Integers) -> Integers:
 
 def records_of(pages: Pages, most_bytes: int) -> tuple[Integers, Integers, Integers]:
     """(page, position in key order in it, offset in it) of each record, in the order of pages and keys. UnreadableError
-    if a page has no chain of records, or one of them is not at least `most_bytes` before its end."""
-    # All chains are followed at the same time, from the records before all others: step i takes the pages that still
-    # have a record i to it. Two bytes before a record are the distance to the next one, back or forth.
+    if the records of a page are not a chain, or one of them begins less than `most_bytes` before the page's end."""
+    # All chains are followed at the same time, each from the system record before all others. Step i goes to record i
+    # of the pages that have one. The two bytes before a record are the distance to the next one, modulo 2^16.
     page, at, steps = np.arange(len(pages)), np.full(len(pages), _INFIMUM), 0
     records = []
     while len(page):
@@ -226,10 +228,10 @@ def _heaps(pages: Pages) -> tuple[Heaps, Integers, Integers]:
     owner, step, where = records_of(pages, 1)
     every = np.arange(n)
     # The position in key order of the record inserted last; -1 if the page does not know it.
-    newest, last = _words(pages, every, np.full(n, 48)), np.full(n, -1)
-    is_last = where == newest[owner]
+    offset_of_last, last = _words(pages, every, np.full(n, 48)), np.full(n, -1)
+    is_last = where == offset_of_last[owner]
     last[owner[is_last]] = step[is_last]
-    # Places are counted without the two system records; the top bit of their number tells the row format.
+    # The number of places, without those of the two system records; its top bit tells the row format.
     tops = (_words(pages, every, np.full(n, 42)) & 0x7FFF) - 2
     heaps = Heaps(_place(pages, owner, where), [list(_freed(one)) for one in pages], tops, last)
     return heaps, np.bincount(owner, minlength=n), where
@@ -238,8 +240,8 @@ def _heaps(pages: Pages) -> tuple[Heaps, Integers, Integers]:
 def record_bytes(pages: Pages) -> int:
     """Bytes of each record of these pages. UsageError if they have several sizes, which no page model knows."""
     every = np.arange(len(pages))
-    top, garbage, count = (_words(pages, every, np.full(len(pages), at)) for at in (40, 46, 54))
-    sizes, rest = np.divmod(top - _RECORDS - garbage, np.maximum(count, 1))
+    top, garbage, count = (_words(pages, every, np.full(len(pages), at)) for at in (40, 46, 54))  # as in `_FIELDS`
+    sizes, rest = np.divmod(top - _RECORDS - garbage, np.maximum(count, 1))  # a page may have no record
     if len(set(sizes[count > 0])) != 1 or rest.any():
         raise UsageError("rows of this table have several sizes, which its page model does not know.")
     return int(sizes.max())
@@ -252,13 +254,13 @@ def keys_of(leaves: Pages, column: Column) -> NDArray[np.uint8] | Integers:
 
 
 def _place(pages: Pages, page: Integers, at: Integers) -> Integers:
-    """The place in its page's heap of each record, without the two system records."""
-    return (_words(pages, page, at - 4) >> 3) - 2
+    """The place in its page's heap of each record, counted without the two system records."""
+    return (_words(pages, page, at - 4) >> 3) - 2  # 13 bits of 16
 
 
 def _freed(page: Pages) -> Iterator[int]:
-    """The free places in a page's heap, without the two system records, the one that is used next first."""
-    at = _read(page, 44, 2)
+    """The free places in a page's heap, counted as by `_place`; the one that is used next comes first."""
+    at = _read(page, 44, 2)  # the first free record; 0: there is none
     while at:
         yield (_read(page, at - 4, 2) >> 3) - 2
         step = _read(page, at - 2, 2)
@@ -266,8 +268,8 @@ def _freed(page: Pages) -> Iterator[int]:
 
 
 def _keys(pages: Pages, counts: Integers, at: Integers, column: Column) -> NDArray[np.uint8] | Integers:
-    """The keys of all node pointers of a level but the first, as `Column.encode` gives them. `counts` are the records
-    of each of its pages, `at` is where each record begins in its page."""
+    """The keys of all node pointers of a level, as `Column.encode` gives them, without that of the first. `pages` are
+    the level's, `counts` the records of each page; `at` is where each record begins in its page."""
     owner = np.repeat(np.arange(len(counts)), counts)
     return _decoded(pages[owner[:, None], at[:, None] + np.arange(column.width)][1:], column)
 
@@ -305,24 +307,33 @@ def _extents(pages: Pages, root: int) -> Extents:
             number, offset = _read(pages[number], offset + 6, 4), _read(pages[number], offset + 10, 2)
         return listed
 
-    # The index's two segments: their ids, lists and (full extents, pages used of partly used ones, single pages).
-    segments, counts = {}, []
-    lists = {spaces.FREE: members(head, _FREE), spaces.FRAGMENTS: members(head, _FRAGMENTS)}
-    for segment, at in _SEGMENTS.items():
-        page, begin = pages[_read(pages[root], at + 4, 4)], _read(pages[root], at + 8, 2)  # where its node is
-        segments[_read(page, begin, 8)] = segment
-        lists |= {2 * segment + which: members(page, begin + offset) for which, offset in _OF_SEGMENT.items()}
-        single = [_read(page, begin + _SINGLE + 4 * i, 4) for i in range(extent // 2)]
-        used = _read(page, begin + 8, 4)
-        counts.append((_read(page, begin + _FULL, 4), used, sum(one != _NONE for one in single)))
+    segments, counts, lists_of_segments = _segments(pages, root, members)
+    lists = {spaces.FREE: members(head, _FREE), spaces.FRAGMENTS: members(head, _FRAGMENTS), **lists_of_segments}
     # Owner of each extent, and which of its pages are in use.
     owners, bits = [], []
     for number in range(limit // extent):
         extent_bytes = descriptor(number)
-        state = _read(extent_bytes, _STATE, 4)
-        segment = _read(extent_bytes, 0, 8)
-        if state not in {1, *_NOT_FREE} and segment not in segments:
+        state, segment_id = _read(extent_bytes, _STATE, 4), _read(extent_bytes, 0, 8)
+        if state not in _OWNERS and segment_id not in segments:
             raise UnreadableError("the table has a secondary index, and the page model knows files of one index.")
-        owners.append(spaces.NOBODY if state == 1 else _NOT_FREE.get(state) or segments[segment])
+        owners.append(_OWNERS[state] if state in _OWNERS else segments[segment_id])
         bits.append(np.unpackbits(extent_bytes[_BITMAP:], bitorder="little")[::2] == 0)  # the lower bit: it is free
     return Extents(size=size, limit=limit, owners=owners, used=np.concatenate(bits), lists=lists, counts=counts)
+
+
+def _segments(
+    pages: Pages, root: int, members: Callable[[Pages, int], list[int]]
+) -> tuple[dict[int, int], list[tuple[int, int, int]], dict[int, list[int]]]:
+    """The index's two segments: (their numbers by id, their counts, their lists of extents), in the terms of
+    `tablespace`. `members` gives the extents of a list from its page and its offset there."""
+    by_id, counts = {}, []
+    lists: dict[int, list[int]] = {}
+    for segment, at in _SEGMENTS.items():
+        page, begin = pages[_read(pages[root], at + 4, 4)], _read(pages[root], at + 8, 2)  # where it is described
+        by_id[_read(page, begin, 8)] = segment
+        # List 2 s has the empty extents of segment s, and 2 s + 1 the partly used ones.
+        lists |= {2 * segment + which: members(page, begin + offset) for which, offset in _OF_SEGMENT.items()}
+        single = [_read(page, begin + _SINGLE + 4 * i, 4) for i in range(extent_pages(pages.shape[1]) // 2)]
+        full, used = _read(page, begin + _FULL, 4), _read(page, begin + _USED_PAGES, 4)
+        counts.append((full, used, sum(number != _NONE for number in single)))
+    return by_id, counts, lists

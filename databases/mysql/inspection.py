@@ -36,7 +36,7 @@ from keybench.errors import ServerError, UsageError
 from keybench.model.column import Column
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 
-_SINGLE: Final = 64  # pages of an index at most that has no extents, part of which may be in reserve
+_MOST_SINGLE_PAGES: Final = 64  # of an index; a larger one has whole extents, with pages in reserve
 _COUNTED: Final = 4_000  # pages of a table whose rows are counted
 _FULL: Final = 92.0  # density that ascending keys leave in %: InnoDB keeps a sixteenth of a page free
 
@@ -57,10 +57,10 @@ class MySqlInspector(Inspector):
                 f"SET SESSION innodb_lock_wait_timeout = {LOCK_SECONDS}",
             ):
                 server.rows(statement)
-            limit, units = ("max_statement_time", 1) if mariadb else ("max_execution_time", 1000)
-            before = float(server.value(f"SELECT @@{limit}")) / units  # 0: none; a lower one stays
+            limit, per_second = ("max_statement_time", 1) if mariadb else ("max_execution_time", 1000)
+            before = float(server.value(f"SELECT @@{limit}")) / per_second  # 0: none; a lower one stays
             self._seconds = min(before or STATEMENT_SECONDS, STATEMENT_SECONDS)
-            server.rows(f"SET SESSION {limit} = {self._seconds * units:g}")
+            server.rows(f"SET SESSION {limit} = {self._seconds * per_second:g}")
             server.limit(STATEMENT_SECONDS + SILENT_SECONDS)
             self._page_bytes = int(server.value("SELECT @@innodb_page_size"))
             self._statistics = self._may("SELECT 1 FROM mysql.innodb_index_stats LIMIT 1")
@@ -74,7 +74,7 @@ class MySqlInspector(Inspector):
         self._samples: dict[tuple[str, str], tuple[SampleHere, float]] = {}
 
     def _may(self, query: str) -> bool:
-        """Whether this user may run the query, and it has a row."""
+        """Whether this user may run the query, and it returns a row."""
         try:
             return bool(self._server.rows(query))
         except ServerError:
@@ -116,17 +116,18 @@ class MySqlInspector(Inspector):
         """All tables and views of the URL's database, or of all, the largest first, with their partitions."""
         condition = "table_schema = %s" if self._database else f"table_schema NOT IN {_SYSTEM}"
         values = [self._database] if self._database else []
-        # Partitions first, by table.
         listed = []
-        parts: dict[tuple[str, str], list[tuple[str, float, int, int]]] = {}
+        # First the partitions of each table: name, rows, bytes of the data, bytes of the indexes.
+        partitions_of: dict[tuple[str, str], list[tuple[str, float, int, int]]] = {}
         for schema, name, part, rows, data, index in self._server.rows(
             "SELECT table_schema, table_name, partition_name, table_rows, data_length, index_length "  # noqa: S608 (constants)
             f"FROM information_schema.partitions WHERE {condition} AND partition_name IS NOT NULL "
             "ORDER BY partition_ordinal_position",
             *values,
         ):
-            parts.setdefault((schema, name), []).append((str(part), float(rows or 0), int(data or 0), int(index or 0)))
-        children = {
+            partition = str(part), float(rows or 0), int(data or 0), int(index or 0)
+            partitions_of.setdefault((schema, name), []).append(partition)
+        children = {  # foreign keys that refer to a table
             (schema, name): int(count)
             for schema, name, count in self._server.rows(
                 "SELECT unique_constraint_schema, referenced_table_name, count(*) "
@@ -138,20 +139,20 @@ class MySqlInspector(Inspector):
             f"FROM information_schema.tables WHERE {condition} ORDER BY data_length + index_length DESC, 1, 2",
             *values,
         ):
-            divided = parts.get((schema, name), [])
+            partitions = partitions_of.get((schema, name), [])
             is_view, refused = "VIEW" in kind, ""
             if is_view:
                 refused = "a view has no keys of its own: name its tables."
             elif engine != "InnoDB":
                 refused = f"its storage engine is {engine}, and keybench knows InnoDB's tables alone."
             table = TableHere(
-                str(schema), str(name), "view" if is_view else "partitioned table" if divided else "table",
+                str(schema), str(name), "view" if is_view else "partitioned table" if partitions else "table",
                 rows=None if rows is None else float(rows), bytes=int(data or 0) + int(index or 0), refused=refused,
                 children=children.get((schema, name), 0),
             )  # fmt: skip
             listed.append(table)
             self._facts[table.full_name] = Facts(str(schema), str(name), partition="", data_bytes=int(data or 0))
-            for part, part_rows, part_data, part_index in divided:
+            for part, part_rows, part_data, part_index in partitions:
                 partition_here = TableHere(
                     str(schema), f"{name} PARTITION ({part})", "table", table.full_name, rows=part_rows,
                     bytes=part_data + part_index, refused=refused,
@@ -165,7 +166,7 @@ class MySqlInspector(Inspector):
     def details(self, table: TableHere) -> TableHere:
         """The table with its rows (counted if it is small, else InnoDB's estimate), those inserted, and their bytes."""
         at = self._facts[table.full_name]
-        known = self._columns[table.full_name] = columns(self._server, at)
+        by_name = self._columns[table.full_name] = columns(self._server, at)
         rows, origin = table.rows, "InnoDB's estimate"
         if at.data_bytes <= _COUNTED * self._page_bytes:
             rows, origin = float(self._server.value(f"SELECT count(*) FROM {at.from_sql}")), "counted"  # noqa: S608
@@ -177,7 +178,7 @@ class MySqlInspector(Inspector):
                 *at.place,
             )
             inserted = int(counted[0][0]) if counted else None
-        widths = " + ".join(column.bytes_sql for column in known.values())
+        widths = " + ".join(column.bytes_sql for column in by_name.values())
         mean = self._server.value(
             f"SELECT avg(w) FROM (SELECT {widths} AS w FROM {at.from_sql} LIMIT {PAGES}) AS rows_of_some"  # noqa: S608
         )
@@ -188,8 +189,8 @@ class MySqlInspector(Inspector):
 
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
         """Its primary key, unique indexes and foreign keys (which always have an index in InnoDB)."""
-        at, known = self._facts[table.full_name], self._columns[table.full_name]
-        foreign = first_row_and_columns(
+        at, by_name = self._facts[table.full_name], self._columns[table.full_name]
+        foreign_keys = first_row_and_columns(
             self._server.rows(
                 "SELECT constraint_name, column_name FROM information_schema.key_column_usage WHERE table_schema = %s "
                 "AND table_name = %s AND referenced_table_name IS NOT NULL ORDER BY constraint_name, ordinal_position",
@@ -198,7 +199,7 @@ class MySqlInspector(Inspector):
             name=0,
             column=1,
         )
-        listed = first_row_and_columns(
+        indexes = first_row_and_columns(
             self._server.rows(
                 "SELECT index_name, non_unique, column_name, index_type FROM information_schema.statistics "
                 "WHERE table_schema = %s AND table_name = %s "
@@ -209,13 +210,13 @@ class MySqlInspector(Inspector):
             column=2,
         )
         result = []
-        for name, ((_, repeats, _, method), columns) in listed.items():
-            is_table = name == "PRIMARY"
-            foreign_keys = [of_foreign for _, of_foreign in foreign.values()]
-            roles = key_roles(columns, foreign_keys, primary=is_table, unique=not int(repeats))
-            if roles and method == "BTREE" and all(column in known for column in columns):
-                key = tuple(_column(known[column]) for column in columns)
-                result.append(IndexHere(name, key, roles, is_table=is_table))
+        columns_of_foreign_keys = [names for _, names in foreign_keys.values()]
+        for index, ((_, non_unique, _, method), names) in indexes.items():
+            is_table = index == "PRIMARY"
+            roles = key_roles(names, columns_of_foreign_keys, primary=is_table, unique=not int(non_unique))
+            if roles and method == "BTREE" and all(name in by_name for name in names):  # it lacks virtual columns
+                key = tuple(_column(by_name[name]) for name in names)
+                result.append(IndexHere(index, key, roles, is_table=is_table))
         return result
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
@@ -226,10 +227,10 @@ class MySqlInspector(Inspector):
         """(the sample, the mean bytes of a record in the index); read once for each index."""
         key = (table.full_name, index.name)
         if key not in self._samples:
-            at, known = self._facts[table.full_name], self._columns[table.full_name]
+            at, by_name = self._facts[table.full_name], self._columns[table.full_name]
             clustered = next((each for each in self.indexes(table) if each.is_table), None)
-            primary = [known[column] for column in clustered.columns] if clustered else []
-            self._samples[key] = RowSampler(self._server, at, known, primary).look_up(table, index)
+            primary = [by_name[column] for column in clustered.columns] if clustered else []
+            self._samples[key] = RowSampler(self._server, at, by_name, primary).look_up(table, index)
         return self._samples[key]
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:  # noqa: ARG002
@@ -238,35 +239,35 @@ class MySqlInspector(Inspector):
         at = self._facts[table.full_name]
         leaves = size = None
         if self._statistics:
-            names = [at.table] if not at.partition else [f"{at.table}#P#{at.partition}", f"{at.table}#p#{at.partition}"]
-            stated = self._server.rows(
+            # A partition has a table's name; servers differ in the case of its P.
+            names = [f"{at.table}#{p}#{at.partition}" for p in "Pp"] if at.partition else [at.table, at.table]
+            statistics = self._server.rows(
                 "SELECT stat_name, stat_value FROM mysql.innodb_index_stats WHERE database_name = %s "
                 "AND table_name IN (%s, %s) AND index_name = %s AND stat_name IN ('size', 'n_leaf_pages')",
                 at.schema,
-                names[0],
-                names[-1],
+                *names,
                 index.name,
             )
-            numbers = {str(name): int(value) for name, value in stated}
-            leaves, size = numbers.get("n_leaf_pages"), numbers.get("size")
+            pages = {str(name): int(value) for name, value in statistics}
+            leaves, size = pages.get("n_leaf_pages"), pages.get("size")
             if leaves == 1 and size and size > 1:
-                # MariaDB states 1 where it read all pages of an index. Then one is above them, if none is in reserve.
-                if size > _SINGLE:
+                # MariaDB states a wrong 1 if it read all pages of an index. Of a small one all but the root are leaves.
+                if size > _MOST_SINGLE_PAGES:
                     return PagesHere(size * self._page_bytes, missing="MariaDB's statistics do not state its leaves.")
                 leaves = size - 1
         if leaves is None and not index.is_table:
             return PagesHere(missing="this user may not read InnoDB's statistics, which alone have this index's size.")
         if leaves is None:
             size = at.data_bytes // self._page_bytes
-            leaves = max(1, size - 1)
-        _, record = self._sampled(table, index)
+            leaves = max(1, size - 1)  # nearly all pages are leaves
+        _, record_bytes = self._sampled(table, index)
         room = self._page_bytes - PAGE_HEADER
         rows = table.rows or 0.0
         counted = table.rows_from == "counted"
         return PagesHere(
             bytes=None if size is None else size * self._page_bytes,
             leaf_pages=float(leaves),
-            density=min(100.0, 100 * rows * record / (leaves * room)) if rows else None,
+            density=min(100.0, 100 * rows * record_bytes / (leaves * room)) if rows else None,
             full=_FULL,
             origin="estimated",
             error=None,
@@ -303,25 +304,27 @@ _SHORT: Final = 255  # the most bytes of a column whose values have one byte of 
 
 
 def _column(column: ColumnFacts) -> ColumnHere:
+    """The column as the contract describes it."""
     form, most = _FORMS.get(column.kind), None
     if form == "int":
-        most = (1 << 8 * (column.width or 8) - ("unsigned" not in column.sql_type)) - 1
+        sign_bits = 0 if "unsigned" in column.sql_type else 1
+        most = (1 << 8 * (column.width or 8) - sign_bits) - 1
     return ColumnHere(column.name, column.sql_type, form, "mariadb" if column.kind == "uuid" else "rfc", most)
 
 
 def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:
-    """The columns of a table by name, in its order."""
+    """The stored columns of a table by name, in its order."""
     by_name = {}
-    for name, kind, sql_type, nullable, extra, most, charset, precision, scale, fraction in server.rows(
+    for name, kind, sql_type, nullable, extra, most_bytes, charset, precision, scale, fraction in server.rows(
         "SELECT c.column_name, c.data_type, c.column_type, c.is_nullable, c.extra, c.character_octet_length, "
         "c.character_set_name, c.numeric_precision, c.numeric_scale, c.datetime_precision "
         "FROM information_schema.columns c WHERE c.table_schema = %s AND c.table_name = %s ORDER BY c.ordinal_position",
         *at.place,
     ):
-        if "VIRTUAL GENERATED" in str(extra).upper():
+        if "VIRTUAL GENERATED" in str(extra).upper():  # computed when it is read
             continue
-        width = _width(str(kind), most, charset, precision, scale, int(fraction or 0))
-        long = width is None and int(most or 0) > _SHORT
+        width = _width(str(kind), most_bytes, charset, precision, scale, int(fraction or 0))
+        long = width is None and int(most_bytes or 0) > _SHORT
         by_name[str(name)] = ColumnFacts(
             str(name), str(kind), str(sql_type), nullable=nullable == "YES", numbered="auto_increment" in str(extra),
             width=width, long=long,
@@ -330,14 +333,15 @@ def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:
 
 
 def _width(
-    kind: str, most: int | None, charset: str | None, precision: int | None, scale: int | None, fraction: int
+    kind: str, most_bytes: int | None, charset: str | None, precision: int | None, scale: int | None, fraction: int
 ) -> int | None:
-    """Bytes of a value of a column with these properties in the information schema; None if they vary."""
+    """Bytes of a value of a column with these properties in the information schema; None if they vary. `precision` is
+    the number of a decimal's digits, `scale` how many are behind the point, `fraction` the decimals of a second."""
     if kind == "decimal":  # four bytes for nine digits, on each side of the point
-        whole, part = int(precision or 10) - int(scale or 0), int(scale or 0)
-        return whole // 9 * 4 + _DIGITS[whole % 9] + part // 9 * 4 + _DIGITS[part % 9]
+        whole, behind = int(precision or 10) - int(scale or 0), int(scale or 0)
+        return whole // 9 * 4 + _DIGITS[whole % 9] + behind // 9 * 4 + _DIGITS[behind % 9]
     if kind in _WIDTHS:
         return _WIDTHS[kind] + (fraction + 1) // 2  # two decimals of a second take a byte
     if kind == "binary" or (kind == "char" and charset in {"ascii", "latin1"}):
-        return int(most or 0)
+        return int(most_bytes or 0)
     return None

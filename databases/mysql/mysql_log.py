@@ -44,9 +44,9 @@ def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers
     """Pieces of the log between two positions, each with its records that insert (`redo_log.Windows`). Both positions
     are between mini-transactions. UnreadableError if the log cannot be read."""
     files = _files_between(folder, begin, end)
-    at, last, fresh = _offset(begin), _offset(end), True
+    at, last, fresh = _offset(begin), _offset(end), True  # offsets in the stream
     while at < last:
-        # 1. The blocks of this window, and the stream in them from `at` on.
+        # 1. The blocks of this window, `first` to before `stop`, and the stream in them from `at` on.
         first = at // BODY
         stop = min(-(-last // BODY), first + _WINDOW)
         blocks = _blocks(files, first, stop, last)
@@ -56,14 +56,14 @@ def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers
         records = np.empty((len(data) // SMALLEST, FIELDS), np.int64)
         groups = np.zeros(len(blocks) + 1, np.int64)
         ahead = LONGEST if stop * BODY < last else 0
-        read, count, unknown, fresh = records_of(data, at - first * BODY, ahead, fresh, records, groups)
-        if unknown != WHOLE:
-            what = "is damaged" if unknown == DAMAGED else f"is of type {unknown}, which keybench does not know"
+        read, count, problem, fresh = records_of(data, at - first * BODY, ahead, fresh, records, groups)
+        if problem != WHOLE:
+            what = "is damaged" if problem == DAMAGED else f"is of type {problem}, which keybench does not know"
             raise UnreadableError(f"its record at {_position(at + read):,} {what}.")
         # 3. Check: each block says where the first mini-transaction in it begins.
         at += read
-        whole = slice(1, at // BODY - first)  # the first block may begin before the window, the last end behind it
-        if (groups[whole] != blocks["group"][whole]).any():
+        read_whole = slice(1, at // BODY - first)  # not the first block, nor the last: only parts may be read of them
+        if (groups[read_whole] != blocks["group"][read_whole]).any():
             raise UnreadableError("mini-transactions do not begin where its blocks say.")
         yield data, records[:count]
 
@@ -87,10 +87,10 @@ def _files(folder: Path) -> Files:
         except (FileNotFoundError, ValueError):  # renamed just now; still empty
             continue
         head = log[:_HEADER_BYTES].tobytes()
-        form = int.from_bytes(head[_FORMAT_AT], "big")
-        if form not in (0, _FORMAT):
+        version = int.from_bytes(head[_FORMAT_AT], "big")
+        if version not in (0, _FORMAT):
             raise UnreadableError(_OTHER)
-        if form:  # else it has never been used
+        if version:  # 0: the file has never been used
             size = (len(log) - _HEADER_BYTES) // _BLOCK.itemsize * _BLOCK.itemsize
             first = int.from_bytes(head[_FIRST_LSN], "big") // _BLOCK.itemsize
             files[first] = log[_HEADER_BYTES : _HEADER_BYTES + size].view(_BLOCK)
@@ -102,7 +102,7 @@ def _files_between(folder: Path, begin: int, end: int) -> Files:
     if not folder.is_dir():
         raise UnreadableError(_OTHER)
     for attempt in range(_ATTEMPTS):
-        time.sleep(_PAUSE * (attempt > 0))
+        time.sleep(_PAUSE * (attempt > 0))  # not before the first attempt
         files = _files(folder)
         first = -(-end // _BLOCK.itemsize)  # from the end back: the first block of files that join without a gap
         for start, blocks in reversed(files.items()):
@@ -139,7 +139,7 @@ WHOLE, DAMAGED = -1, -2
 """Instead of the type of an unknown record: there is none; a record does not end, or contradicts itself."""
 
 _ALONE = 0x80  # set in the type of a record that is a mini-transaction of its own
-_END, _PADDING = 31, 32
+_END, _PADDING = 31, 32  # types of records (mtr0types.h), as the next ones
 _TABLE_METADATA = 62
 _EIGHT_BYTES, _STRING = 8, 30
 _UNDO_INSERT, _UNDO_INIT, _UNDO_REUSE, _UNDO_CREATE = 20, 22, 24, 25
@@ -150,9 +150,9 @@ _EMPTY = 19, 21, 27, 29, 37, 57, 58, 59, 63, 64  # pages that are created, initi
 _INSERT, _DELETE_MARK, _DELETE, _UPDATE, _COPY, _REORGANISE, _DELETE_END, _DELETE_START = 67, 68, 69, 70, 71, 72, 75, 76
 
 _COMPACT, _VERSIONED, _INSTANT = 1, 2, 4  # flags of an index's description
-_ADDED, _DROPPED = 0x80, 0x40
-_NULL = 0xFFFF_FFFF
-_ROLL_POINTER = 7
+_ADDED, _DROPPED = 0x80, 0x40  # marks of a column in that description: each is followed by a byte
+_NULL = 0xFFFF_FFFF  # in place of a value's length
+_ROLL_POINTER = 7  # its bytes
 
 
 @kernel
@@ -163,8 +163,9 @@ def _two(data: Bytes, at: int) -> int:
 
 @kernel
 def _index_end(data: Bytes, at: int) -> int:
-    """The end of an index's description that begins at `at` (mlog_open_and_write_index); 0 if of another version."""
-    if data[at] != 1:
+    """The end of an index's description that begins at `at` (mlog_open_and_write_index); 0 if of another version, or if
+    it does not end within `data`."""
+    if data[at] != 1:  # the description's version
         return 0
     flags = data[at + 1]
     at += 2
@@ -230,8 +231,9 @@ def _of_index_end(data: Bytes, at: int, kind: int) -> int:
 
 @kernel
 def _end(data: Bytes, at: int, kind: int) -> int:
-    """The end of a record whose type, tablespace and page are before `at`; 0 where it cannot be told, -1 if unknown."""
-    if kind in (1, 2, 4):
+    """The end of a record whose type, tablespace and page are before `at`; 0 where it cannot be told, -1 if the type is
+    unknown."""
+    if kind in (1, 2, 4):  # a number of so many bytes is written
         return at + 2 + number_bytes(data[at + 2])
     if kind == _EIGHT_BYTES:
         return at + 2 + number_bytes(data[at + 2]) + 4
@@ -262,16 +264,32 @@ def _end(data: Bytes, at: int, kind: int) -> int:
 
 
 @kernel
+def _inserted_bytes(data: Bytes, at: int, n: int) -> tuple[int, int]:
+    """(begin, end) of the last bytes of an entry that is inserted, whose index's description begins at `at`. `n` is the
+    end of the stream. The end is 0 where it cannot be told."""
+    at = _index_end(data, at)
+    if at == 0 or at >= n:
+        return 0, at
+    at += 2  # the offset of the record before it
+    length = read_number(data, at)
+    at += number_bytes(data[at])
+    if length & 1:  # what else differs from the record before it
+        at += 1
+        at += number_bytes(data[at])
+        at += number_bytes(data[at])
+    return at, at + (length >> 1)
+
+
+@kernel
 def records_of(
     data: Bytes, shift: int, ahead: int, fresh: bool, records: Numbers, groups: Numbers
 ) -> tuple[int, int, int, bool]:
     """Reads records while more than `ahead` bytes follow. Returns (bytes read, records noted, type of an unknown record
     or WHOLE or DAMAGED, whether a mini-transaction ended with the last one).
 
-    Fills `records` with those that insert (`redo_log.Windows`), and
-    `groups` with the position in each block at which its first mini-transaction begins. `data` is a part of the stream,
-    which begins `shift` bytes behind the first block's beginning, then LONGEST bytes that do not count. `fresh`:
-    whether a mini-transaction ended right before it.
+    Fills `records` with those that insert (`redo_log.Windows`), and `groups` with the position in each block at which
+    its first mini-transaction begins (0: none). `data` is a part of the stream, and then LONGEST bytes that do not
+    count. The part begins `shift` bytes into the first block; `fresh`: whether a mini-transaction ended right before.
     """
     n, at, count = len(data) - LONGEST, 0, 0
     while at < n - ahead:
@@ -289,7 +307,7 @@ def records_of(
                 return begin, count, DAMAGED, fresh
             fresh = True
             continue
-        # 2. Its page, and where its content begins (`first`) and ends; 0 if it does not end.
+        # 2. Its page, and where its content begins (`first`) and ends (`at`; 0 if it does not end, −1 if unknown).
         space = page = int64(0)
         if kind == _TABLE_METADATA:
             at = _metadata_end(data, at)
@@ -299,21 +317,9 @@ def records_of(
             page = read_number(data, at)
             at += number_bytes(data[at])
             if kind == _INSERT:
-                first = 0
-                at = _index_end(data, at)
-                if at != 0 and at < n:
-                    at += 2  # the offset of the record before it
-                    length = read_number(data, at)
-                    at += number_bytes(data[at])
-                    if length & 1:  # what else differs from the record before it
-                        at += 1
-                        at += number_bytes(data[at])
-                        at += number_bytes(data[at])
-                    first = at
-                    at += length >> 1
+                first, at = _inserted_bytes(data, at, n)
             else:
-                first = at + 2
-                at = _end(data, at, kind)
+                first, at = at + 2, _end(data, at, kind)
             if at == -1:
                 return begin, count, kind, fresh
             # 3. It is noted if it inserts.

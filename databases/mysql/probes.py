@@ -63,8 +63,7 @@ class StatusProbe(probes.CounterProbe[Queries]):
         is_mysql = self._server.flavour is MYSQL
         # MariaDB counts writes of its log, each of which ends a group of commits; MySQL counts its synchronisations.
         syncs = "Innodb_os_log_fsyncs" if is_mysql else "Innodb_log_writes"
-        pages = "Innodb_pages_read", "Innodb_pages_written"
-        names = *pages, "Innodb_row_lock_waits", "Innodb_row_lock_time", syncs
+        names = "Innodb_pages_read", "Innodb_pages_written", "Innodb_row_lock_waits", "Innodb_row_lock_time", syncs
         return [self._log_bytes(), *map(self._server.status, names), *([self._latches()] if is_mysql else [])]
 
     def _log_bytes(self) -> int:
@@ -78,6 +77,7 @@ class StatusProbe(probes.CounterProbe[Queries]):
         return self._server.status("Innodb_os_log_written")
 
     def _latches(self) -> int | str:
+        """The waits for latches, or why they cannot be read."""
         try:
             return int(self._server.value(_LATCHES))
         except ServerError:
@@ -128,38 +128,39 @@ class PagesProbe(probes.ServerProbe[Queries]):
         return [*probes.measured(probes.PAGE_STRUCTURE, (index.leaf, index.branch, *shares)), splits]
 
     def _counted(self, table: Table) -> Iterable[Reading]:
-        """What somebody's server itself counts: leaves. Their density follows from InnoDB's sizes of the rows."""
-        why = "."
+        """The leaves that somebody's own server counts, and their density by InnoDB's sizes of rows; the other metrics
+        are absent."""
+        problem = ""
         try:
             leaves = leaf_pages(self._server, table)
         except ServerError as error:
-            leaves = None
-            why = f" ({error})."
+            leaves, problem = None, f" ({error})"
         if leaves is None:
-            return Reading.absent(self.supplies, _NO_COUNT + why)
+            return Reading.absent(self.supplies, f"{_NO_COUNT}{problem}.")
         room = leaves * (int(self._server.value("SELECT @@innodb_page_size")) - records.PAGE_HEADER)
-        known = {
+        by_metric = {
             Metric.LEAF_PAGES: Reading(Metric.LEAF_PAGES, float(leaves), "measured"),
             Metric.LEAF_DENSITY: Reading(Metric.LEAF_DENSITY, 100 * leaf_bytes(self._server, table) / room, "derived"),
         }
-        return [known.get(absent.metric, absent) for absent in Reading.absent(self.supplies, _NO_FILES)]
+        return [by_metric.get(absent.metric, absent) for absent in Reading.absent(self.supplies, _NO_FILES)]
 
 
 class StageSampler(probes.WaitSamples[Queries]):
-    """The server's list of connections shows the stage of a statement, not a wait: `Update` is an insertion, with its
-    waits for latches and row locks, and the stage of a commit contains the wait for the log."""
+    """Samples of the stages of the writers' statements, because the server's list of connections shows no waits. The
+    stage `Update` is an insertion, with its waits for latches and row locks; that of a commit has the wait for the log.
+    """
 
     def begin(self) -> None:
-        """Notes all connections that are there."""
-        standing = self._server.rows("SELECT id FROM information_schema.processlist")
-        self._standing = ", ".join(str(int(number)) for (number,) in standing)
+        """Notes all connections that are there: those of writers come later."""
+        rows = self._server.rows("SELECT id FROM information_schema.processlist")
+        self._earlier_ids = ", ".join(str(int(number)) for (number,) in rows)
 
     def waits(self) -> Iterable[tuple[Any, ...]]:
         """The writers' connections by stage."""
         return self._server.rows(
             "SELECT CASE WHEN command = 'Sleep' THEN 'client' WHEN coalesce(state, '') = '' THEN 'running' "  # noqa: S608
             "ELSE lower(state) END, count(*) FROM information_schema.processlist "
-            f"WHERE id NOT IN ({self._standing}) AND command <> 'Daemon' GROUP BY 1"
+            f"WHERE id NOT IN ({self._earlier_ids}) AND command <> 'Daemon' GROUP BY 1"
         )
 
 
@@ -178,7 +179,7 @@ def data_file(server: Queries, name: str) -> Iterator[Path | None]:
     """A file of the server's data directory for as long as the block lasts: a copy where it is in a container. None on
     somebody's own server. UnreadableError where it cannot be copied."""
     parameters = server.address.parameters
-    if "data" in parameters:
+    if "data" in parameters:  # a private server's data directory
         yield Path(parameters["data"], name)
     elif KIND in parameters:
         with locked_folder(base_directory(), "copy") as folder:
@@ -195,8 +196,7 @@ def data_file(server: Queries, name: str) -> Iterator[Path | None]:
 @contextmanager
 def flushed(server: Queries, table: Table) -> Iterator[NDArray[np.uint8] | None]:
     """All pages of the table's file in order, uint8 (n, page bytes); None on somebody's own server. FLUSH TABLES … FOR
-    EXPORT writes them all to the file and locks the table until UNLOCK TABLES. InnoDB's dictionary and its files spell
-    a name with `@` and four hexadecimal digits for what is no letter, digit or underscore."""
+    EXPORT writes them all to the file and locks the table until UNLOCK TABLES."""
     if not server.private:
         yield None
         return
@@ -224,7 +224,8 @@ def read_for_model(server: Queries, table: Table) -> InnodbPages | None:
 
 
 def innodb_name(table: Table) -> str:
-    """The table's name with its database, as files and InnoDB's dictionary spell it."""
+    """The table's name with its database, as files and InnoDB's dictionary spell it: with `@` and four hexadecimal
+    digits for what is no letter, digit or underscore."""
     return f"{ddl.SCHEMA}/" + re.sub(r"[^A-Za-z0-9_]", lambda match: f"@{ord(match[0]):04x}", table.name)
 
 
@@ -240,9 +241,9 @@ def table_id(server: Queries, table: Table) -> int:
 
 def _ids(server: Queries, table: Table, name: str) -> tuple[int, int]:
     """InnoDB's (id of the index of that name, id of its table); ServerError if there is none."""
-    for index, index_name, number in server.rows(server.flavour.indexes, innodb_name(table)):
+    for index_number, index_name, table_number in server.rows(server.flavour.indexes, innodb_name(table)):
         if index_name == name:
-            return int(index), int(number)
+            return int(index_number), int(table_number)
     raise _no_table(server, table)
 
 
@@ -270,9 +271,9 @@ def index_bytes(server: Queries, table: Table) -> int:
 
 
 def leaf_pages(server: Queries, table: Table) -> int | None:
-    """Leaf pages of the key's index, which ANALYZE TABLE counts exactly; None where the server stores no statistics. It
-    counts those of the segment, unless so few pages are to be sampled that it reads them all: then MariaDB's number is
-    wrong. ServerError where this user may not read the statistics."""
+    """Leaf pages of the key's index, which ANALYZE TABLE counts exactly, by the index's segment; None where the server
+    stores no statistics. ServerError where this user may not read them."""
+    # A sample of more pages than the index has means that all are read, and then MariaDB's number is wrong.
     server.rows(f"ALTER TABLE {ddl.name(table)} STATS_SAMPLE_PAGES = 1")
     server.rows(f"ANALYZE TABLE {ddl.name(table)}")
     counted = server.rows(
@@ -288,10 +289,11 @@ def leaf_pages(server: Queries, table: Table) -> int | None:
 def leaf_bytes(server: Queries, table: Table) -> int:
     """Bytes of all records in the leaves of the key's index, by the sizes of InnoDB's format."""
     key = records.key_bytes(table.column, multibyte=settings.is_multibyte(table))
-    long = f" + (length(payload) > {records.SHORT_TEXT})" if table.payload > records.SHORT_LIMIT else ""
-    text = f"sum(length(payload) + 1{long})" if table.payload else "0"
-    ((rows, payload),) = server.rows(f"SELECT count(*), coalesce({text}, 0) FROM {ddl.name(table)}")  # noqa: S608
-    if ddl.index_name(table) != ddl.CLUSTERED_INDEX:
+    # A text has one byte for its length in front of it; in a wide column a longer text has two.
+    second_byte = f" + (length(payload) > {records.SHORT_TEXT})" if table.payload > records.SHORT_LIMIT else ""
+    payloads = f"sum(length(payload) + 1{second_byte})" if table.payload else "0"
+    ((rows, payload),) = server.rows(f"SELECT count(*), coalesce({payloads}, 0) FROM {ddl.name(table)}")  # noqa: S608
+    if ddl.index_name(table) != ddl.CLUSTERED_INDEX:  # a secondary index, which has no payload
         return int(rows) * records.leaf_record(key, 0, table.key)
     if table.key == "clustered":
         record = records.leaf_record(key, 0, table.key)

@@ -45,6 +45,7 @@ class ColumnFacts:
 
     name: str
     kind: str
+    """The type without its width: `bigint` for `bigint(20) unsigned`."""
     sql_type: str
     nullable: bool
     numbered: bool
@@ -110,29 +111,27 @@ class RowSampler:
 
     def look_up(self, table: TableHere, index: IndexHere) -> tuple[SampleHere, float]:
         """(keys of the index, the mean bytes of a record in it; 0 without rows)."""
-        # rows: the primary key's first column, the bytes of the record, the index's columns
-        numbered = len(self.primary) == 1 and self.primary[0].numbered
+        by_number = len(self.primary) == 1 and self.primary[0].numbered
         first = quoted(self.primary[0].name) if self.primary else "0"
         key = ", ".join(map(_selected, index.key))
-        query = f"SELECT {first}, {self._record_sql(index)}, {key} FROM {self.at.from_sql}"  # noqa: S608
+        query = f"SELECT {first}, {self._record_sql(index)}, {key} FROM {self.at.from_sql}"  # noqa: S608  # gives `Row`s
         if (table.rows or 0) <= WHOLE or not self.primary:
-            rows = self.server.rows(f"{query} LIMIT {2 * WHOLE}")
+            rows = self.server.rows(f"{query} LIMIT {2 * WHOLE}")  # `table.rows` may be an estimate
         else:
-            rows = self._at_even_steps(query, first) if numbered else self._by_key_space(query, first)
+            rows = self._at_even_steps(query, first) if by_number else self._by_key_space(query, first)
         record_bytes = float(np.mean([float(row[1]) for row in rows])) if rows else 0.0
         with_key = [row for row in rows if None not in row[2:]]
-        if numbered:
+        if by_number:
             with_key.sort(key=lambda row: int(row[0]))
         values, others = values_of(with_key, index.key, 2)
         sample = SampleHere(values, pages_read=len(rows), others=others, highest=self._highest(index))
-        if not numbered:
+        if not by_number:
             return sample, record_bytes
-        # The numbers that the server gives to rows tell which followed which (− 2: the first follows none), and the
-        # order of arrival; but not where they are the keys themselves, whose order that is to explain.
+        # A row whose number is one more than the one before probably arrived right after it. (− 2: the first does not.)
         numbers = np.array([int(row[0]) for row in with_key], object)  # a `bigint unsigned` may be above 2^63
         follows = (np.diff(numbers, prepend=numbers[:1] - 2) == 1).astype(bool)
         sample = replace(sample, after_the_one_before=follows)
-        if index.columns[0] != self.primary[0].name:
+        if index.columns[0] != self.primary[0].name:  # keys that are these numbers are not compared with themselves
             sample = replace(sample, arrival=numbers.astype(np.float64), arrival_from="number of the row")
         return sample, record_bytes
 
@@ -145,20 +144,20 @@ class RowSampler:
 
     def _record_sql(self, index: IndexHere) -> str:
         """An SQL expression for the bytes of a row's record in the index."""
-        by_name, primary = self.known, self.primary
-        columns = (
-            list(by_name.values()) if index.is_table else [by_name[name] for name in index.columns if name in by_name]
-        )
-        if not index.is_table:
-            columns += [column for column in primary if column.name not in index.columns]
+        if index.is_table:
+            columns = list(self.known.values())
+        else:  # a secondary index ends with the primary key
+            columns = [self.known[name] for name in index.columns if name in self.known]
+            columns += [column for column in self.primary if column.name not in index.columns]
         nulls = -(-sum(column.nullable for column in columns) // 8)  # a bit for each nullable column, rounded up
         fixed = _HEADER + nulls + (_HIDDEN if index.is_table else 0)
         return " + ".join([str(fixed), *(column.bytes_sql for column in columns)])
 
     def _at_even_steps(self, query: str, first: str) -> list[Row]:
-        """Runs of `_NEIGHBOURS` rows, from row numbers that are evenly spread; `first` is the primary key's column."""
+        """Runs of `_NEIGHBOURS` rows, from row numbers that are evenly spread; `first` is the primary key's column, in
+        quotes. Neighbours cost little, so these are four times as many rows as are looked up one by one."""
         low, high = self._ends(first)
-        rows: dict[int, Row] = {}
+        rows: dict[int, Row] = {}  # by number: runs may overlap
         for start in np.linspace(int(low), max(int(low), int(high) - _NEIGHBOURS), DIVES // _NEIGHBOURS * 4):
             for row in self.server.rows(
                 f"{query} WHERE {first} >= %s ORDER BY {first} LIMIT {_NEIGHBOURS}", int(start)
@@ -185,14 +184,14 @@ class RowSampler:
         total = sum(part.rows for part in parts)
         rng = np.random.default_rng(1)
         by_key = {}  # so that no row counts twice
-        for part in [each for each in parts for _ in range(round(DIVES * each.rows / total))]:
+        for part in [each for each in parts for _ in range(round(DIVES * each.rows / total))]:  # once for each look-up
             start = part.low + int(rng.random() * (part.high - part.low))
-            beyond = int(rng.integers(_NEIGHBOURS))
-            # Where no row comes before the end of the part, again from its start: rows of the next part must not stand
-            # for those of this one.
+            skipped_rows = int(rng.integers(_NEIGHBOURS))
+            # If too few rows follow in this part, the look-up starts again at the part's beginning: a row of the next
+            # part must not stand for this one.
             for begin in (start, part.low):
                 if rows := self.server.rows(
-                    f"{query} WHERE {first} >= %s AND {first} < %s ORDER BY {first} LIMIT 1 OFFSET {beyond}",
+                    f"{query} WHERE {first} >= %s AND {first} < %s ORDER BY {first} LIMIT 1 OFFSET {skipped_rows}",
                     numbers.value(begin),
                     numbers.value(part.high),
                 ):
@@ -201,7 +200,7 @@ class RowSampler:
         return list(by_key.values())
 
     def _estimate(self, first: str, numbers: KeyNumbers, begin: int, end: int) -> float:
-        """The optimizer's estimate of the rows from the key with the number `begin` to below that with `end`."""
+        """The optimizer's estimate of the rows whose keys have numbers from `begin` to below `end`."""
         if self.server.flavour is MARIADB:
             explain, rows_column, force = "EXPLAIN", 8, "FORCE INDEX (PRIMARY)"
         else:  # with FORCE INDEX, MySQL would make no dives
@@ -215,8 +214,8 @@ class RowSampler:
 
 
 def _selected(column: ColumnHere) -> str:
-    """The expression that gives a column's values; of those that have no form something that is not NULL."""
-    if column.form is None:
+    """The SQL expression for a column's values."""
+    if column.form is None:  # values that are no use: anything but NULL, which would leave the row out
         return "0"
     return quoted(column.name) + (" + 0" if column.form == "number" else "")  # a moment as digits: 20261126223157.5
 
@@ -251,8 +250,8 @@ def _number_of_uuid(value: object) -> int:
 
 
 def _uuid(number: int) -> str:
-    """A value that MariaDB stores as these bytes, or nearly so: not all bytes are stored forms of a value. It stores
-    versions 1 to 5 with their five groups in reverse order, and others as they are (byteorder, `mariadb`)."""
+    """The value that MariaDB stores as the bytes of this number; of bytes that it stores for no value, one near them.
+    It stores versions 1 to 5 with their five groups in reverse order, and others as they are (byteorder, `mariadb`)."""
     data = number.to_bytes(16, "big")
     reverse = data[12:] + data[10:12] + data[8:10] + data[6:8] + data[:6]
     if 0x01 <= reverse[_VERSION] <= 0x5F and reverse[_VARIANT] >= 0x80:
@@ -273,9 +272,9 @@ class KeyRange:
 def ranges(low: int, high: int, estimate: Callable[[int, int], float]) -> list[KeyRange]:
     """Up to `RANGES` ranges of keys from `low` to `high`; `estimate(begin, end)` gives the rows of a range. Again and
     again the range with most rows is halved; ranges without rows are left out."""
-    whole = KeyRange(low, high + 1, max(1.0, estimate(low, high + 1)))
-    heap = [(-whole.rows, 0, whole)]  # the second number keeps ranges of as many rows in order
-    narrow: list[KeyRange] = []
+    whole = KeyRange(low, high + 1, max(1.0, estimate(low, high + 1)))  # not 0: their sum is a divisor
+    heap = [(-whole.rows, 0, whole)]  # the second number keeps ranges with equally many rows in order
+    narrow: list[KeyRange] = []  # ranges that are not halved
     pushed = 0
     while heap and len(heap) + len(narrow) < RANGES:
         _, _, part = heapq.heappop(heap)

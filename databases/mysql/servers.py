@@ -117,11 +117,11 @@ def _copyable(flavour: Flavour, server: Path) -> Path | None:
 
 
 def _setup(flavour: Flavour, server: str, installation: Path | None, values: Mapping[str, str]) -> list[str]:
-    """The command that makes the data directory of a server with these settings. `server` is its program;
-    `installation` is where that can be copied from, if it can."""
+    """The command that makes the data directory of a server with these settings. `server` is the server's program;
+    `installation` is the folder that it can be copied from, None if it cannot."""
     page_size = values["innodb_page_size"]
     if flavour.name == "mariadb":
-        maker = installer()
+        maker = installer()  # not None: else `missing` says so
         return [
             f"{{installation}}/bin/{maker.name}" if installation and maker else str(maker),
             "--no-defaults",
@@ -150,12 +150,12 @@ class LocalServer(PrivateServer):
         assert server_program  # else it would be missing
         installation = _copyable(flavour, server_program)
         server = f"{{installation}}/bin/{server_program.name}" if installation else str(server_program)
-        without = _WITHOUT_KEYS if flavour.name == "mysql" else ()
+        without_keys = _WITHOUT_KEYS if flavour.name == "mysql" else ()
         options = _options({**settings.values, **_OWN_SETTINGS, **_COUNTERS_ON})
         folder = PrivateFolder(
             flavour.name,
             setup=[_setup(flavour, server, installation, settings.values)],
-            server=[server, "--no-defaults", "--skip-log-bin", *options, *without],
+            server=[server, "--no-defaults", "--skip-log-bin", *options, *without_keys],
             installation=installation,
             stop_signal=signal.SIGKILL,  # at once: its files are deleted next
             parent_death_signal=signal.SIGKILL,
@@ -164,10 +164,10 @@ class LocalServer(PrivateServer):
         super().__init__(flavour.title, folder)
 
     def prepare(self) -> Address:
-        """Makes the database of the trials."""
+        """Waits for the first answer, and makes the database of the trials."""
         from keybench.databases.mysql import connection
 
-        folder = self._kept.folder
+        folder = self._private_folder.folder
         parameters = {"unix_socket": f"{folder}/socket", "user": "root", "data": f"{folder}/data"}
         address = Address(self._flavour.name, "local", parameters, self._settings)
         self.first_answer(lambda: connection.connect(address)).close()
@@ -194,6 +194,7 @@ def container_server(flavour: Flavour, settings: Settings) -> ContainerServer:
 
 
 def _make_database(address: Address) -> Address:
+    """Makes the database of the trials. Returns the address of this database."""
     from keybench.databases.mysql import connection
 
     with connection.connect(address) as admin, connection.server_errors(flavour_named(address.engine).title):

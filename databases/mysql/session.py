@@ -31,7 +31,7 @@ class MySqlSession(Session):
         flavour = flavour_named(address.engine)
         self._table, self._title, self._way = table, flavour.title, flavour.way
         self._connection = connection.connect(address)
-        self._prepared: dict[tuple[str, int], bytes] = {}
+        self._inserts: dict[tuple[str, int], bytes] = {}  # numbers of prepared INSERTs, by table and count of rows
         self._analysed = False
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
@@ -40,12 +40,10 @@ class MySqlSession(Session):
         payloads, moments = texts(payload, start, n), payload.moments(start, n)
         if not self._table.parent:
             return self._batches(keys, payloads, moments, rows_per_tx)
-        of_parents = self._pack(self._table.parent, keys, payloads, _NO_MOMENTS, rows_per_tx)
-        parent_rows = np.repeat(np.arange(n), children)
-        of_children = self._pack(
-            self._table, keys[parent_rows], payloads[parent_rows], _NO_MOMENTS, rows_per_tx * children
-        )
-        return list(map(FamilyBatch, of_parents, of_children))
+        parent_batches = self._pack(self._table.parent, keys, payloads, _NO_MOMENTS, rows_per_tx)
+        parents = np.repeat(np.arange(n), children)  # the parent's row of each child
+        child_batches = self._pack(self._table, keys[parents], payloads[parents], _NO_MOMENTS, rows_per_tx * children)
+        return list(map(FamilyBatch, parent_batches, child_batches))
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
         """Batches of rows whose keys the server makes; where each has one row, they are `Requests`."""
@@ -57,7 +55,7 @@ class MySqlSession(Session):
         """Batches of the rows of a table without a parent; `keys` are None if the server makes them."""
         if rows_per_tx == 1 and len(payloads):
             with connection.server_errors(self._title):
-                return wire.requests(self._number(self._table, 1), self._table, keys, payloads, moments)
+                return wire.requests(self._insert_number(self._table, 1), self._table, keys, payloads, moments)
         return self._pack(self._table, keys, payloads, moments, rows_per_tx)
 
     def _pack(
@@ -67,7 +65,7 @@ class MySqlSession(Session):
         batches = wire.pack(self._way, table, keys, payloads, moments, rows_per_tx)
         with connection.server_errors(self._title):
             for rows in {rows for batch in batches for rows, _ in batch.packets}:
-                self._number(table, rows)
+                self._insert_number(table, rows)
         return batches
 
     def exchange(self) -> Exchange | None:
@@ -81,30 +79,30 @@ class MySqlSession(Session):
             try:
                 return wire.read(answer)
             except OSError:
-                raise self._connection.lost() from None
+                raise self._connection.close_lost() from None
 
     def send(self, batch: object) -> int:
         """Sends one transaction. Returns the number of rows that the server says it stored, without children."""
         with connection.server_errors(self._title):
             if isinstance(batch, memoryview):
-                return self._connection.run_prepared(self._number(self._table, 1), wire.values_of(batch))
+                return self._connection.run_prepared(self._insert_number(self._table, 1), wire.values_of(batch))
             if isinstance(batch, FamilyBatch):
-                return self._whole(partial(self._send_both, batch))
+                return self._in_transaction(partial(self._send_both, batch))
             assert isinstance(batch, Packets)
             insert = partial(self._insert, self._table, batch)
-            return insert() if len(batch.packets) == 1 else self._whole(insert)
+            return insert() if len(batch.packets) == 1 else self._in_transaction(insert)  # one commits by itself
 
-    def _whole(self, part: Callable[[], int]) -> int:
-        """Runs `part` as one transaction, all of it or nothing."""
+    def _in_transaction(self, work: Callable[[], int]) -> int:
+        """Does `work` in one transaction, all of it or nothing. Returns the number of rows that it returns."""
         self._connection.run("BEGIN")
         try:
-            stored = part()
+            rows = work()
         except BaseException:
             if self._connection.open:
                 self._connection.run("ROLLBACK")
             raise
         self._connection.run("COMMIT")
-        return stored
+        return rows
 
     def _send_both(self, batch: FamilyBatch[Packets]) -> int:
         """The rows of the parent table and their children. ServerError if their numbers do not agree."""
@@ -118,13 +116,13 @@ class MySqlSession(Session):
     def _insert(self, table: Table, batch: Packets) -> int:
         """Sends one table's packets. Returns the number of rows stored."""
         run = self._connection.run_arrays if self._way == "arrays" else self._connection.run_prepared
-        return sum(run(self._number(table, rows), packet) for rows, packet in batch.packets)
+        return sum(run(self._insert_number(table, rows), packet) for rows, packet in batch.packets)
 
-    def _number(self, table: Table, rows: int) -> bytes:
-        """The number of the prepared INSERT of that many rows."""
-        number = self._prepared.get((table.name, rows))
+    def _insert_number(self, table: Table, rows: int) -> bytes:
+        """The number of the INSERT of that many rows, which is prepared the first time."""
+        number = self._inserts.get((table.name, rows))
         if number is None:
-            number = self._prepared[table.name, rows] = self._connection.statement(wire.insert(table, rows))
+            number = self._inserts[table.name, rows] = self._connection.prepare_statement(wire.insert(table, rows))
         return number
 
     def isolate(self, isolation: Isolation | None) -> None:
@@ -142,8 +140,8 @@ class MySqlSession(Session):
         self._statement("COMMIT")
 
     def rollback(self) -> None:
-        """Ends it: after a deadlock the server has done so, after a wait that took too long it has undone the statement
-        alone (manual, "InnoDB Error Handling")."""
+        """Ends the transaction: after a deadlock the server has done so, but after a wait that took too long it has
+        undone the statement alone (manual, "InnoDB Error Handling")."""
         self._statement("ROLLBACK")
 
     def _statement(self, text: str) -> None:
@@ -176,23 +174,24 @@ class MySqlSession(Session):
             )
 
     def update(self, keys: Sequence[object], texts: Sequence[str]) -> int:
-        """Updates rows one by one."""
+        """Updates rows one by one, in one transaction."""
         table = ddl.name(self._table).encode()
-        values = [b"payload = '%s'" % text.encode() for text in texts] or [b"status = status + 1"] * len(keys)
+        changes = [b"payload = '%s'" % text.encode() for text in texts] or [b"status = status + 1"] * len(keys)
 
-        def each() -> int:
+        def update_all() -> int:
             statements = (
-                b"UPDATE %s SET %s WHERE `key` = %s" % (table, *one) for one in zip(values, keys, strict=True)
+                b"UPDATE %s SET %s WHERE `key` = %s" % (table, change, key)
+                for change, key in zip(changes, keys, strict=True)
             )
             return sum(map(self._connection.run, statements))
 
         with connection.server_errors(self._title):
-            return self._whole(each)
+            return self._in_transaction(update_all)
 
     def first(self, rows: int) -> int:
-        """Reads the first rows."""
-        by = b"SELECT %s FROM %s FORCE INDEX (`" + ddl.index_name(self._table).encode() + b"`) ORDER BY `key` LIMIT %s"
-        return self._select(by, b"%d" % rows)
+        """Reads the first rows in the order of the key, through its index."""
+        index = ddl.index_name(self._table).encode()
+        return self._select(b"SELECT %s FROM %s FORCE INDEX (`" + index + b"`) ORDER BY `key` LIMIT %s", b"%d" % rows)
 
     def close(self) -> None:
         """Closes the connection; harmless where the server has ended it."""

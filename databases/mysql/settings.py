@@ -54,7 +54,7 @@ RECORDED = (
 def for_profile(flavour: Flavour, profile: Profile, cache: CacheSize) -> Settings:
     """The settings of a profile and cache size on this machine."""
     quarter = psutil.virtual_memory().total // 4 // _MB
-    megabytes = max(16, min(CACHE_MB[cache], quarter))
+    megabytes = max(16, min(CACHE_MB[cache], quarter))  # at least 16, also on a tiny machine
     values = {**COMMON, **flavour.settings, **PROFILES[profile], "innodb_buffer_pool_size": f"{megabytes}M"}
     return Settings(profile, megabytes * _MB, dict(sorted(values.items())))
 
@@ -101,8 +101,8 @@ def page_settings(variables: Mapping[str, str], character_bytes: int) -> dict[st
     """What `Admin.page_settings` returns, from the server's variables and the most bytes of a character."""
     others = {name: variables[name] for name in READ if name in variables}
     page_bytes = int(others.pop("innodb_page_size"))
-    of_log = [int(variables[name]) for name in _LOG_CAPACITY if int(variables.get(name, "0"))]
-    log = {CHECKPOINT: f"{of_log[-1] >> 20}M"} if of_log else {}  # the last one that the server has decides
+    capacities = [int(variables[name]) for name in _LOG_CAPACITY if int(variables.get(name, "0"))]
+    log = {CHECKPOINT: f"{capacities[-1] >> 20}M"} if capacities else {}  # the last one decides
     return {"page_size": spelled(page_bytes), CHARACTER_BYTES: str(character_bytes), **log, **others}
 
 
@@ -112,7 +112,8 @@ def is_multibyte(table: Table) -> bool:
 
 
 def model_parameters(table: Table) -> dict[str, int | bool]:
-    """The page model's parameters for a table with these settings; UsageError for settings that it does not know."""
+    """The page model's parameters for a table, by its settings; UsageError for settings that the model does not know.
+    A setting that the server lacks counts as one that the model knows."""
     settings = table.settings
     for name, (known, why) in _MODELLED.items():
         if settings.get(name, known[0]) not in known:
@@ -129,9 +130,9 @@ def model_parameters(table: Table) -> dict[str, int | bool]:
             "the page model of InnoDB does not know when entries of a foreign key's index leave the change buffer: "
             f"this server has innodb_change_buffering = {settings['innodb_change_buffering']}."
         )
-    chosen: dict[str, int | bool] = {"multibyte": is_multibyte(table)}
+    parameters: dict[str, int | bool] = {"multibyte": is_multibyte(table)}
     if "page_size" in settings:
-        chosen["page_bytes"] = size_of(settings["page_size"])
+        parameters["page_bytes"] = size_of(settings["page_size"])
     if "merge_threshold" in settings:
-        chosen["merge_threshold"] = int(settings["merge_threshold"])
-    return chosen
+        parameters["merge_threshold"] = int(settings["merge_threshold"])
+    return parameters

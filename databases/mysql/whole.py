@@ -20,7 +20,7 @@ from keybench.pagemodels.innodb.records import branch_record
 def whole_table(server: Queries, at: Facts, column: Column, allow: Allow) -> WholeIndex:
     """The table, whose primary key is that column. UsageError for a table with other indexes or rows of several sizes;
     EnvironmentMissing where its file cannot be read here."""
-    # as files and InnoDB's dictionary spell a name: `@` and four hexadecimal digits for what is no letter or digit
+    # As files and InnoDB's dictionary spell a name: `@` and four hexadecimal digits for what is no letter or digit.
     name = "/".join(re.sub(r"[^A-Za-z0-9_]", lambda match: f"@{ord(match[0]):04x}", part) for part in at.place)
     file, host = Path(str(server.value("SELECT @@datadir")), f"{name}.ibd"), server.address.parameters.get("host", "")
     if host not in {"", "localhost", "127.0.0.1"} or not os.access(file, os.R_OK):
@@ -38,18 +38,19 @@ def whole_table(server: Queries, at: Facts, column: Column, allow: Allow) -> Who
     server.rows("SET SESSION TRANSACTION READ WRITE")  # a read-only one may lock no table
     try:
         server.rows(f"FLUSH TABLES {at.from_sql} FOR EXPORT")
-        pages = np.array(pages_of(file, page_bytes := int(server.value("SELECT @@innodb_page_size"))))
+        page_bytes = int(server.value("SELECT @@innodb_page_size"))
+        pages = np.array(pages_of(file, page_bytes))  # a copy: the file may change after UNLOCK
     finally:
         server.rows("UNLOCK TABLES")
         server.rows("SET SESSION TRANSACTION READ ONLY")
-    levels = summarise(pages, int(indexes[0][0]))
-    leaves, branch = pages[levels.levels[0]], branch_record(column.width, "clustered")
-    if levels.height:
-        branch = record_bytes(pages[np.concatenate(levels.levels[1:])])
-    model = InnodbModel(record_bytes(leaves), branch, mysql=server.flavour is not MARIADB, page_bytes=page_bytes)
+    index = summarise(pages, int(indexes[0][0]))
+    leaves, branch_bytes = pages[index.levels[0]], branch_record(column.width, "clustered")
+    if index.height:  # else there are no branch records yet, and their size is that of InnoDB's format
+        branch_bytes = record_bytes(pages[np.concatenate(index.levels[1:])])
+    model = InnodbModel(record_bytes(leaves), branch_bytes, mysql=server.flavour is not MARIADB, page_bytes=page_bytes)
     return WholeIndex(
-        index_pages(pages, levels, column),
+        index_pages(pages, index, column),
         keys_of(leaves, column),
-        lambda there, come, _: model.state(len(there) + len(come)),
+        lambda ranks, next_ranks, _: model.state(len(ranks) + len(next_ranks)),
         fill=100,
     )

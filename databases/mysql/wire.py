@@ -42,8 +42,8 @@ _SHORT = 250  # the longest value whose length takes one byte
 _NOT_NULL = b"\0"  # comes before each value of an array
 
 STORED = struct.pack("<I", 7 | 1 << 24) + struct.pack("<BBBHH", 0, 1, 0, 2, 0)
-"""The answer to a row that is stored: an OK packet with one row, no number made by the server, autocommit, no warning.
-Where the server's flags differ, the loop learns its answer from the first row."""
+"""The answer to a row that is stored: packet 1, of 7 bytes, an OK packet: one row, no number made by the server,
+autocommit, no warning. Where the server's flags differ, the loop learns its answer from the first row."""
 _HEADER, _COMMAND = 4, 1 + 4
 """Bytes of a packet's header (length and number), and of a command with a statement's number."""
 _ERROR = 0xFF  # the first byte of an error packet
@@ -94,21 +94,21 @@ def pack(
     is_array = way == "arrays"
     kinds, columns = _values(table, keys, payload, moments, _NOT_NULL if is_array else b"")
     rows = lines(*columns)
+    row_bytes = max(1, rows.width)  # 0 without rows
     if is_array:
-        head = struct.pack("<H", 128) + _types(kinds)  # 128: the types follow
-        most = (PACKET_BYTES - len(head)) // max(1, rows.width)
-    else:
-        # Two bytes more for the type of each value.
-        most = min(PACKET_BYTES // (max(1, rows.width) + 2 * len(kinds)), _MOST_PARAMETERS // len(kinds))
+        array_head = struct.pack("<H", 128) + _types(kinds)  # 128: the types follow
+        most_rows = max(1, (PACKET_BYTES - len(array_head)) // row_bytes)
+    else:  # each value has two bytes more, for its type
+        most_rows = max(1, min(PACKET_BYTES // (row_bytes + 2 * len(kinds)), _MOST_PARAMETERS // len(kinds)))
     batches = []
     for first in range(0, len(rows), rows_per_tx):
         last = min(first + rows_per_tx, len(rows))
         packets = []
-        for start in range(first, last, max(1, most)):
-            end = min(start + max(1, most), last)
-            of_insert = 1 if is_array else end - start
-            before = head if is_array else _head(of_insert, kinds)
-            packets.append((of_insert, before + bytes(rows.part(start, end))))
+        for start in range(first, last, most_rows):
+            end = min(start + most_rows, last)
+            insert_rows = 1 if is_array else end - start
+            head = array_head if is_array else _head(insert_rows, kinds)
+            packets.append((insert_rows, head + bytes(rows.part(start, end))))
         batches.append(Packets(tuple(packets)))
     return batches
 
@@ -145,15 +145,16 @@ def _types(kinds: list[int]) -> bytes:
 
 def _head(rows: int, kinds: list[int]) -> bytes:
     """What comes between the number of an INSERT of some rows and their values: no cursor, executed once, no value is
-    NULL, and the types."""
-    none_is_null = bytes(-(-rows * len(kinds) // 8))
-    return struct.pack("<BI", 0, 1) + none_is_null + b"\1" + _types(kinds) * rows
+    NULL, types follow (1), and the types."""
+    no_nulls = bytes(-(-rows * len(kinds) // 8))  # a bit for each value, rounded up to bytes
+    return struct.pack("<BI", 0, 1) + no_nulls + b"\1" + _types(kinds) * rows
 
 
 def _values(
     table: Table, keys: Keys | None, payload: Bytes | Varying, moments: Moments, before: bytes
 ) -> tuple[list[int], list[Bytes | Varying]]:
-    """(the protocol's type of each column, each column's values); `before` comes before each value."""
+    """(the protocol's types of the columns that are sent, their values). `before` comes before each value; `keys` are
+    None if the server makes them."""
     kinds: list[int] = []
     columns: list[Bytes | Varying] = []
     if keys is not None and table.by_date:
@@ -185,10 +186,10 @@ def _text(payload: Bytes | Varying, before: bytes) -> tuple[Bytes | Varying, ...
     """Texts, each after `before` and its length, as columns to be joined."""
     if not isinstance(payload, Varying):
         return (_sized(payload, before),)
-    of_texts, n = lengths(payload), len(payload)
-    long = of_texts > _SHORT
+    text_bytes, n = lengths(payload), len(payload)
+    is_long = text_bytes > _SHORT
     size = np.zeros((n, 3), np.uint8)
-    size[:, 0] = np.where(long, 0xFC, of_texts)
-    size[:, 1:] = binary(of_texts, "<u2")
-    sent = np.column_stack([np.ones(n, np.bool_), long, long])  # a short length takes the first byte alone
-    return repeated(before, n), Varying(size, sent), payload
+    size[:, 0] = np.where(is_long, 0xFC, text_bytes)  # 0xFC: the length takes the next two bytes
+    size[:, 1:] = binary(text_bytes, "<u2")
+    kept = np.column_stack([np.ones(n, np.bool_), is_long, is_long])  # a short length takes the first byte alone
+    return repeated(before, n), Varying(size, kept), payload

@@ -163,7 +163,7 @@ class TrialTables(OwnedTables[OracleConnection]):
 
     advice = f"Let its administrator run: {'; '.join(GRANTS)};"
     prefix = ""
-    listed = _LISTED
+    list_query = _LISTED
 
     def __init__(self, address: Address) -> None:
         """Connects. Raises EnvironmentMissing if the server cannot be reached."""
@@ -207,7 +207,7 @@ class TrialTables(OwnedTables[OracleConnection]):
 BOARD = Dialect(
     f'"{TABLE}"',
     create=f"CREATE TABLE IF NOT EXISTS {{}} {definitions('NUMBER(19)')}",
-    listed=_LISTED,
+    list_query=_LISTED,
     mark="",
     drop="DROP TABLE {} PURGE",
     commit="COMMIT WRITE BATCH NOWAIT",

@@ -178,7 +178,7 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
 
 def switching(table: KeyedTable) -> Sequence[Statement]:
     """The step that the application takes; no statement, because no Oracle has run one that changes a default."""
-    return [core.without_default(table, *_default(table)) or UNTESTED]
+    return [core.step_instead_of_default(table, *_default(table)) or UNTESTED]
 
 
 def rebuilding(_table: KeyedTable) -> Sequence[Statement]:

@@ -207,7 +207,7 @@ class Schema(OwnedTables[AdminConnection]):
 
     advice = f"Let its administrator run: CREATE SCHEMA {SCHEMA} AUTHORIZATION your_user;"
     around = f"schema {SCHEMA}"
-    listed = _LISTED
+    list_query = _LISTED
 
     def __init__(self, address: Address) -> None:
         """Raises EnvironmentMissing if the server cannot be reached, or is no PostgreSQL."""
@@ -289,7 +289,7 @@ BOARD = Dialect(
     _BOARD,
     create=f"CREATE UNLOGGED TABLE IF NOT EXISTS {_BOARD} {definitions()} "
     f"WITH (fillfactor = 10, autovacuum_enabled = false){ddl.marked(_BOARD)}",
-    listed=_LISTED,
+    list_query=_LISTED,
     mark="%s",
     session="SET synchronous_commit = off; SET client_min_messages = warning",
 )

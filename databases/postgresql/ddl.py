@@ -178,7 +178,7 @@ def _maker(table: KeyedTable) -> tuple[list[Statement], str, str]:
     if table.by_clients:
         return [], "", BY_CLIENTS
     if server_keys := core.server_made(SERVER_KEYS, table.layout, table.column, version):
-        return [], server_keys.declaration, core.of_server(server_keys, table.layout)
+        return [], server_keys.declaration, core.note_on_server_keys(server_keys, table.layout)
     if core.uuid_version(table.layout) == 7 and table.column.name == "uuid":
         dear = "It costs a row more time than its index does: keys made by the application are cheaper."
         first = _function("uuid_v7", f"Before version 18 the server has no uuidv7(). {dear}")
@@ -202,7 +202,7 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
 def switching(table: KeyedTable) -> Sequence[Statement]:
     """A new default; with keys of the application, nothing to run."""
     first, declaration, note = _maker(table)
-    if step := core.without_default(table, declaration, note):
+    if step := core.step_instead_of_default(table, declaration, note):
         return [step]
     return [*first, _altering(table, f"ALTER COLUMN id SET {declaration}", note)]
 

@@ -161,9 +161,9 @@ class LocalServer(PrivateServer):
         return address
 
     def _address(self, database: str) -> Address:
-        folder = self._kept.folder
+        folder = self._private_folder.folder
         parameters = {"host": str(folder), "port": _PORT, "user": USER, "dbname": database}
-        parameters |= {"data": str(folder / "data"), "programs": f"{self._kept.installation}/bin"}
+        parameters |= {"data": str(folder / "data"), "programs": f"{self._private_folder.installation}/bin"}
         return Address("postgresql", self._kind, parameters, self._settings)
 
 

@@ -110,7 +110,7 @@ class EmbeddedServer(PrivateServer):
 
     def prepare(self) -> Address:
         """The address of the folder."""
-        return Address("sqlite", "embedded", {"folder": str(self._kept.folder)}, self._settings)
+        return Address("sqlite", "embedded", {"folder": str(self._private_folder.folder)}, self._settings)
 
     def restart(self) -> None:
         """Nothing: each connection has a cache of its own, which is empty at first."""

@@ -232,4 +232,4 @@ def write_remotely(task: WriterTask, handle: TableBarrierHandle) -> WriterResult
 
 
 def _with_own_password(address: Address) -> Address:
-    return replace(address, secret=secret.elsewhere(address.secret)) if address.secret else address
+    return replace(address, secret=secret.on_this_machine(address.secret)) if address.secret else address

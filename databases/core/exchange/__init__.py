@@ -60,7 +60,7 @@ class Pace(NamedTuple):
     writer: int
     """Number of the writer whose pace this is."""
     skew_rows: int
-    """It waits while its next row is more than this number above the least of `reached`."""
+    """That writer waits while its next row is more than this number above the least of `reached`."""
     sent: NDArray[np.int64]
     """(writers,): the rows that each has sent."""
     reached: NDArray[np.int64]
@@ -72,7 +72,7 @@ class UnusualAnswer:
 
     def __init__(self, wire: socket.socket, received: bytes, broken: OSError | None = None) -> None:
         """`received` is its beginning; `broken` is the error by which sending the request failed, if it did."""
-        self.seen = b""
+        self.seen = b""  # what `take` has returned so far
         self._wire, self._received, self._broken = wire, received, broken
 
     def take(self, length: int) -> bytes:
@@ -81,7 +81,7 @@ class UnusualAnswer:
             missing = length - len(self._received)
             if self._broken is None:
                 part = self._wire.recv(missing)
-            else:  # the server may have said why before it hung up
+            else:  # the server may have said why before it hung up; nothing comes after that, so do not wait
                 try:
                     part = self._wire.recv(missing, socket.MSG_DONTWAIT)
                 except OSError:
@@ -106,46 +106,46 @@ class Exchange:
         self._loop = loop
         self._descriptor, self._read = descriptor, read
         self._usual = np.frombuffer(bytearray(usual), np.uint8)
-        # Sending nothing loads the loop, or compiles it.
-        nothing, nobody = Requests(PackedRows(np.empty(0, np.uint8), 0)), np.zeros(1, np.int64)
-        alone = Pace(writer=0, skew_rows=0, sent=nobody, reached=nobody)
-        self.send(nothing, nobody, alone, times=np.zeros((3, 0)))
+        # One writer sends no request: this loads the loop, or compiles it.
+        no_requests, one_zero = Requests(PackedRows(np.empty(0, np.uint8), 0)), np.zeros(1, np.int64)
+        alone = Pace(writer=0, skew_rows=0, sent=one_zero, reached=one_zero)
+        self.send(no_requests, one_zero, alone, times=np.zeros((3, 0)))
 
     def send(self, requests: Requests, planned: NDArray[np.int64], pace: Pace, times: NDArray[np.float64]) -> None:
         """Sends all requests, each when the one before is answered. `planned` is (n,): the row, in planned order, of
-        each request. `times`, (3, n), is filled: when each request began and when its answer was there, in seconds, and
-        the rows that the server acknowledged (right up to where this raises, if it does)."""
+        each request. Fills `times`, (3, n): when each request began and when its answer was there, in seconds, and
+        the rows that the server acknowledged. If this raises, `times` is right up to that request."""
         loop = self._loop
         state, received = np.zeros(4, np.int64), np.zeros_like(self._usual)
         writable = np.array(planned, np.int64)  # the loop is compiled for arrays that can be written
         with self._wire() as wire:
             while True:
-                ended = loop.exchange(
+                outcome = loop.exchange(
                     wire.fileno(), requests.lines.data, requests.begins, self._usual, received, state,
                     pace.writer, pace.skew_rows, writable, pace.sent, pace.reached, times,
                 )  # fmt: skip
-                if ended == loop.ALL_SENT:
+                if outcome == loop.ALL_SENT:
                     return
-                if ended == loop.PAUSED:
+                if outcome == loop.PAUSED:
                     continue
-                # Something unusual: this method sends and reads the request at which the loop stopped to its end.
+                # Something unusual: the loop stopped at a request, which this method sends and reads to its end.
                 request = int(state[loop.NEXT])
                 rest = requests[request][int(state[loop.SENT]) :]
-                broken = _sent_rest(wire, rest) if ended == loop.NOT_SENT else None
+                broken = _send_rest(wire, rest) if outcome == loop.NOT_SENT else None
                 answer = UnusualAnswer(wire, received[: state[loop.RECEIVED]].tobytes(), broken)
                 rows = self._read(answer)
                 times[1:, request] = time.perf_counter(), rows
                 pace.sent[pace.writer] += rows
-                state[: loop.SLOWEST] = request + 1, 0, 0
+                state[: loop.SLOWEST] = request + 1, 0, 0  # NEXT, SENT, RECEIVED
                 if rows == 1:  # the next answer is probably like this one
                     self._usual = np.frombuffer(bytearray(answer.seen), np.uint8)
                     received = np.zeros_like(self._usual)
 
     @contextmanager
     def _wire(self) -> Iterator[socket.socket]:
-        """The socket, which blocks inside. The driver loses it if this ends while an answer may still come. Else the
-        driver would take that answer for another request's. (Data that has arrived can be read even after `shutdown`,
-        and libpq reads after a failed write.)"""
+        """The socket, which blocks inside. If this ends while an answer may still come, the driver loses its socket:
+        else it would take that answer for another request's. (`shutdown` is not enough, because data that has arrived
+        can still be read, and libpq reads after a failed write.)"""
         with socket.socket(fileno=os.dup(self._descriptor)) as wire:  # the driver may close its own meanwhile
             blocking = os.get_blocking(wire.fileno())
             os.set_blocking(wire.fileno(), True)
@@ -169,7 +169,7 @@ def _disconnect(descriptor: int) -> None:
         os.dup2(ended.fileno(), descriptor, inheritable=False)
 
 
-def _sent_rest(wire: socket.socket, rest: memoryview) -> OSError | None:
+def _send_rest(wire: socket.socket, rest: memoryview) -> OSError | None:
     """Sends the rest of a request. Returns the system's error if the connection is broken, else None."""
     try:
         wire.sendall(rest)

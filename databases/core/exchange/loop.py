@@ -45,7 +45,7 @@ def _now(moment: NDArray[np.int64]) -> int:
 
 @inlined
 def _slowest(reached: NDArray[np.int64]) -> int:
-    """The least row that a writer has reached."""
+    """The lowest row number that any writer has reached."""
     least = reached[0]
     for row in reached:
         least = min(least, row)
@@ -67,19 +67,19 @@ def exchange(
     reached: NDArray[np.int64],
     times: NDArray[np.float64],
 ) -> int:
-    """Sends the requests from `state[NEXT]` on. Returns how it ended (`ALL_SENT` …); called again, it goes on there.
+    """Sends the requests from `state[NEXT]` on. Returns how it ended (`ALL_SENT` …). The next call goes on there.
 
-    `data[begins[i] : begins[i + 1]]` is request i. Its answer must be `usual`: it means that one row is stored.
-    `received`, as long as `usual`, keeps what has come of an answer. The socket must be a blocking one. `planned[i]` is
-    the row, in planned order, of request i: it waits while that is more than `skew_rows` above the least of `reached`.
-    Both that and `sent` are shared by all writers, and this one writes at `writer`. `times` is (3, n): when a request
-    began and when its answer was there, in seconds, and the rows that the server acknowledged.
+    `data[begins[i] : begins[i + 1]]` is request i. The answer `usual` means that one row is stored; the loop ends at
+    any other. `received`, as long as `usual`, keeps what has come of an answer. The socket must be a blocking one.
+    `planned[i]` is the row, in planned order, of request i, which waits while this row is more than `skew_rows` above
+    the least of `reached`. `reached` and `sent` are shared by all writers; this one writes element `writer`. `times` is
+    (3, n): when a request began and when its answer was there, in seconds, and the rows that the server acknowledged.
     """
     moment, nap = np.zeros(2, np.int64), np.array([0, _POLL_NS])
     polled = np.zeros(4, np.int16)  # poll's argument, a pollfd: the socket in 32 bits, what to wait for, and the answer
     polled.view(np.int32)[0], polled[2] = descriptor, _READABLE
     n, length, several = len(begins) - 1, len(usual), len(reached) > 1
-    pause = _now(moment) + _PAUSE_NS
+    pause_at = _now(moment) + _PAUSE_NS
     while state[NEXT] < n:
         request = state[NEXT]
         # 1. Wait for slower writers, unless the request is partly sent. (`SLOWEST` may be out of date, but only low.)
@@ -88,11 +88,11 @@ def exchange(
                 reached[writer] = planned[request]
                 if planned[request] - state[SLOWEST] > skew_rows:
                     state[SLOWEST] = _slowest(reached)
-                    if planned[request] - state[SLOWEST] > skew_rows:
-                        _sleep(nap.ctypes.data, np.uint64(0))
-                        if _now(moment) > pause:
-                            return PAUSED
-                        continue
+                if planned[request] - state[SLOWEST] > skew_rows:
+                    _sleep(nap.ctypes.data, np.uint64(0))
+                    if _now(moment) > pause_at:
+                        return PAUSED
+                    continue
             times[0, request] = _now(moment) * 1e-9
         # 2. Send it.
         begin, end = begins[request], begins[request + 1]
@@ -123,6 +123,6 @@ def exchange(
         times[2, request] = 1
         sent[writer] += 1
         state[NEXT], state[SENT], state[RECEIVED] = request + 1, 0, 0
-        if now > pause:
+        if now > pause_at:
             return PAUSED
     return ALL_SENT

@@ -22,7 +22,7 @@ from keybench.databases.mysql.arrival_order import BY_DATE, flushed_log
 from keybench.databases.mysql.ibd_file import space
 from keybench.databases.mysql.mysql_log import windows
 from keybench.databases.mysql.probes import flushed, log_positions, read_index, table_id
-from keybench.databases.mysql.redo_log import entered, inserted
+from keybench.databases.mysql.redo_log import entered_rows, inserted_keys
 from keybench.databases.mysql.session import MySqlSession
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
@@ -108,7 +108,7 @@ def written(folder: Path, transactions: list[bytes], *, renamed: int = 0) -> tup
 
 
 def read(folder: Path, transactions: list[bytes], rows: int, width: int = 16) -> list[bytes]:
-    return [bytes(key) for key in inserted(windows(*written(folder, transactions)), TABLE, (width,), rows)]
+    return [bytes(key) for key in inserted_keys(windows(*written(folder, transactions)), TABLE, (width,), rows)]
 
 
 OTHERS = [
@@ -177,7 +177,7 @@ def test_entries_of_an_index_are_told_from_copies_and_node_pointers(tmp_path_fac
         others = [entry(2 * other, space, page) for other in rows[i:][:1] for space, page in ((7, 6), (8, 5))]
         moved = [entry(2 * copy) for copy in copies]
         log.append(transaction(*others, *moved, entry(2 * row, header=data.draw(st.booleans())), pointer))
-    found = entered(windows(*written(tmp_path_factory.mktemp("log"), log)), (7, np.array([4, 5])), 78, len(rows))
+    found = entered_rows(windows(*written(tmp_path_factory.mktemp("log"), log)), (7, np.array([4, 5])), 78, len(rows))
     assert found.tolist() == [2 * row for row in rows]
 
 
@@ -186,7 +186,7 @@ def test_all_columns_of_a_primary_key_are_read(tmp_path) -> None:
     for i in range(9):
         content = b"\x0b" + wide(i) + wide(TABLE) + number(8) + b"moment.." + number(16) + bytes([i]) * 16
         log.append(transaction(record(20, struct.pack(">H", len(content)) + content)))
-    keys = inserted(windows(*written(tmp_path, log)), TABLE, (8, 16), 9)
+    keys = inserted_keys(windows(*written(tmp_path, log)), TABLE, (8, 16), 9)
     assert [bytes(key) for key in keys] == [b"moment.." + bytes([i]) * 16 for i in range(9)]
 
 
@@ -196,14 +196,14 @@ def test_windows_end_between_records_also_inside_a_mini_transaction(tmp_path, mo
     log = [transaction(*(undo(key) for key in keys[i : i + 500])) for i in range(0, len(keys), 500)]
     place, begin, end = written(tmp_path, log)
     assert len(list(windows(place, begin, end))) > 2
-    assert [bytes(key) for key in inserted(windows(place, begin, end), TABLE, (16,), len(keys))] == keys
+    assert [bytes(key) for key in inserted_keys(windows(place, begin, end), TABLE, (16,), len(keys))] == keys
 
 
 def test_files_that_wait_for_their_turn_are_read(tmp_path) -> None:
     keys = [bytes([i]) * 16 for i in range(200)]
     place, begin, end = written(tmp_path, [transaction(undo(key)) for key in keys], renamed=3)
     assert sorted(path.name for path in place.iterdir())[-3:] == ["#ib_redo41_tmp", "#ib_redo42_tmp", "#ib_redo99_tmp"]
-    assert [bytes(key) for key in inserted(windows(place, begin, end), TABLE, (16,), 200)] == keys
+    assert [bytes(key) for key in inserted_keys(windows(place, begin, end), TABLE, (16,), 200)] == keys
     (place / "#ib_redo40_tmp").unlink()
     message = "of 5,776 bytes it keeps 4,252: take fewer rows or a larger innodb_redo_log_capacity."
     assert raised(UnreadableError, next, windows(place, begin, end)) == message
@@ -236,7 +236,7 @@ def changed(place: Path, at: int, value: bytes) -> None:
 def test_a_log_that_cannot_be_used_is_refused(tmp_path, at, value, message) -> None:
     place, begin, end = written(tmp_path, [transaction(undo(b"k" * 16)) for _ in range(60)])
     changed(place, at, value)
-    assert raised(UnreadableError, inserted, windows(place, begin, end), TABLE, (16,), 61) == message
+    assert raised(UnreadableError, inserted_keys, windows(place, begin, end), TABLE, (16,), 61) == message
 
 
 @settings(deadline=None, max_examples=40)
@@ -245,7 +245,7 @@ def test_damage_is_noticed_or_harmless(tmp_path_factory, content, at) -> None:
     log = b"".join(transaction(undo(b"k" * 16)) for _ in range(30))
     place, begin, end = written(tmp_path_factory.mktemp("log"), [log[:at] + content + log[at:]])
     with pytest.raises(UnreadableError):
-        inserted(windows(place, begin, end), TABLE, (16,), 1 << 10)
+        inserted_keys(windows(place, begin, end), TABLE, (16,), 1 << 10)
 
 
 @pytest.fixture(scope="module")
@@ -274,12 +274,12 @@ def test_the_log_shows_one_writers_rows_in_their_order(admin, column, role, rows
     send(admin.address, on, keys, rows_per_tx=100)
     log = windows(folder, begin, flushed_log(admin))
     if role == "clustered":
-        found = rank(Keys(inserted(log, table_id(admin, on), (sized.width,), rows), "bytes"), "rfc")
+        found = rank(Keys(inserted_keys(log, table_id(admin, on), (sized.width,), rows), "bytes"), "rfc")
         encoded = sized.encode(keys)
         assert found.tolist() == rank(Keys(encoded, "int" if encoded.ndim == 1 else "bytes"), "rfc").tolist()
     else:
         index = read_index(admin, on)
-        numbers = entered(log, (index_space(admin, on), np.concatenate(index.levels)), 2 * rows, rows)
+        numbers = entered_rows(log, (index_space(admin, on), np.concatenate(index.levels)), 2 * rows, rows)
         assert (np.diff(numbers) > 0).all(), "row numbers ascend with the rows of one writer"
 
 

@@ -13,7 +13,7 @@ from keybench.databases.core.probes import UnreadableError
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import redo_log
 from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.databases.mysql.redo_log import entered, inserted, windows
+from keybench.databases.mysql.redo_log import entered_rows, inserted_keys, windows
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
@@ -83,7 +83,7 @@ def written(folder: Path, before: bytes, content: bytes, *, form: bytes = b"Phys
 def read(folder: Path, before: bytes, content: bytes, rows: int, *, width: int = 16) -> list[bytes]:
     begin = FIRST + len(before)
     found = windows(written(folder, before, content), begin, begin + len(content))
-    return [bytes(key) for key in inserted(found, TABLE, (width,), rows)]
+    return [bytes(key) for key in inserted_keys(found, TABLE, (width,), rows)]
 
 
 OTHERS = [
@@ -139,7 +139,7 @@ def test_entries_of_an_index_are_told_from_copies_and_node_pointers(tmp_path_fac
             content += transaction(record(0x20, undo(b"k" * 16), (0, 5)))
     path = written(tmp_path_factory.mktemp("log"), bytes(before), content)
     begin = FIRST + before
-    rows_read = entered(windows(path, begin, begin + len(content)), (7, np.array([4, 5])), 78, len(rows))
+    rows_read = entered_rows(windows(path, begin, begin + len(content)), (7, np.array([4, 5])), 78, len(rows))
     assert rows_read.tolist() == [2 * row for row in rows]
 
 
@@ -172,7 +172,7 @@ def test_a_log_that_cannot_be_used_is_refused(tmp_path, change, end, message) ->
     content = transaction(record(0x20, undo(b"k" * 16), (0, 300))) * 2
     assert len(content) == 62
     path = written(tmp_path, b"", content, **change)
-    assert raised(UnreadableError, inserted, windows(path, FIRST, FIRST + end), TABLE, (16,), 3) == message
+    assert raised(UnreadableError, inserted_keys, windows(path, FIRST, FIRST + end), TABLE, (16,), 3) == message
 
 
 @settings(deadline=None, max_examples=50)
@@ -180,7 +180,7 @@ def test_a_log_that_cannot_be_used_is_refused(tmp_path, change, end, message) ->
 def test_damage_is_noticed_or_harmless(tmp_path_factory, content) -> None:
     path = written(tmp_path_factory.mktemp("log"), b"", content)
     with pytest.raises(UnreadableError):
-        inserted(windows(path, FIRST, FIRST + len(content)), TABLE, (16,), 1 << 10)
+        inserted_keys(windows(path, FIRST, FIRST + len(content)), TABLE, (16,), 1 << 10)
 
 
 @pytest.mark.parametrize(
