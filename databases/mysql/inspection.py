@@ -31,7 +31,7 @@ from keybench.databases.contract.existing import (
 from keybench.databases.contract.roles import Address
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MARIADB
-from keybench.databases.mysql.row_sample import DIVES, RANGES, ColumnFacts, Facts, RowSampler
+from keybench.databases.mysql.row_sample import RANGES, WHOLE, ColumnFacts, Facts, RowSampler
 from keybench.errors import ServerError, UsageError
 from keybench.model.column import Column
 from keybench.pagemodels.innodb.records import PAGE_HEADER
@@ -106,8 +106,8 @@ class MySqlInspector(Inspector):
             (
                 f"Each transaction is read-only; no query runs for more than {self._seconds:g} s, or waits for a "
                 f"lock for more than {LOCK_SECONDS} s.",
-                f"At most {DIVES:,} rows of a table are looked up by key, with {2 * RANGES} estimates of "
-                f"ranges; only tables of up to {_COUNTED:,} pages are counted.",
+                f"At most {2 * WHOLE:,} rows of a table are read: small ones whole, others by key, with {2 * RANGES} "
+                f"estimates of ranges; only tables of up to {_COUNTED:,} pages are counted.",
             ),
             tuple(caveats),
         )
