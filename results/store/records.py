@@ -35,9 +35,9 @@ class Run:
 
     def payload_range(self, most: int) -> Mapping[str, Any]:
         """`min`, `max` and `distribution` of payloads that vary up to `most` characters; empty if they do not vary."""
-        listed = self.part("scenario", "table").get("payload")
-        ranges = listed if isinstance(listed, list) else []
-        return next((entry for entry in ranges if isinstance(entry, Mapping) and entry.get("max") == most), {})
+        recorded = self.part("scenario", "table").get("payload")
+        entries = recorded if isinstance(recorded, list) else []  # numbers, or tables of ranges
+        return next((entry for entry in entries if isinstance(entry, Mapping) and entry.get("max") == most), {})
 
     @property
     def load_path(self) -> str:
@@ -49,9 +49,9 @@ class Run:
         return str(self.part("titles").get(database, database))
 
     def characters(self, payload: int) -> str:
-        """A payload in words, given its (most) characters: `100 characters`, or `0 to 200 characters, uniform`."""
-        if range_ := self.payload_range(payload):
-            return f"{range_.get('min')} to {payload:,} characters, {range_.get('distribution')}"
+        """A payload of this many characters at most, in words: `100 characters`, or `0 to 200 characters, uniform`."""
+        if varying := self.payload_range(payload):
+            return f"{varying.get('min')} to {payload:,} characters, {varying.get('distribution')}"
         return f"{payload:,} character{'' if payload == 1 else 's'}"
 
     @property
@@ -85,7 +85,7 @@ class Environment:
 
 
 REPEATED: Final = " --resume repeats this trial."
-"""How the error of a trial ends that failed for want of its server, not by what it did."""
+"""How the error of a trial ends if its server was missing: the trial itself did nothing wrong."""
 
 
 @dataclass(frozen=True)
