@@ -63,8 +63,8 @@ def judge(group: Group) -> Judgement | None:
 
 
 def _judged(arm: Arm, ratio: Summary, p: float) -> ComparedArm:
-    """The arm with its verdict, from its ratio to the control and p of the joint test; `unclear` in few blocks."""
+    """The arm with its verdict, from its ratio to the control and p of the joint test: `unclear` without interval."""
     if not ratio.interval:
         return ComparedArm(arm, ratio, p=nan, verdict="unclear")
-    known = RatioEstimate(ratio=ratio.median, low=ratio.low, high=ratio.high, blocks=ratio.blocks)
-    return ComparedArm(arm, ratio, p, verdict(known, p))
+    estimate = RatioEstimate(ratio=ratio.median, low=ratio.low, high=ratio.high, blocks=ratio.blocks)
+    return ComparedArm(arm, ratio, p, verdict(estimate, p))

@@ -1,6 +1,6 @@
 """p-values of times, corrected for multiple arms: permutation tests within one run, and between two runs.
 
-Both take logarithms in arrays (blocks, arms), with NaN for missing values. `ratios` says why.
+Both tests take logarithms in arrays (blocks, arms), with NaN for missing values. The module `ratios` says why.
 """
 
 from functools import cache
@@ -71,9 +71,9 @@ def sign_flip_max(log_ratios: Floats, *, seed: int = 0) -> Floats:
     counts = known.sum(axis=-2)
     if not blocks or not arms:
         return np.full(counts.shape, nan)
-    tested = _have_enough(counts, blocks_needed())
+    testable = _have_enough(counts, blocks_needed())
     statistics = _statistics(np.where(known, log_ratios, 0.0), counts, _patterns(blocks, seed))
-    return np.where(counts > 0, _step_down(statistics, tested), nan)
+    return np.where(counts > 0, _step_down(statistics, testable), nan)
 
 
 def shuffle_max(before: Floats, after: Floats, *, seed: int = 0) -> Floats:
@@ -93,25 +93,26 @@ def shuffle_max(before: Floats, after: Floats, *, seed: int = 0) -> Floats:
     counts, sums = _sums_by_run(first, known), _sums_by_run(first, values)
     squares = np.sum(values * values, axis=0)
     usable: NDArray[np.bool_] = np.all(counts > 0, axis=0)
-    tested = _have_enough(counts[:, 0].min(axis=0).astype(np.int64), BLOCKS_PER_RUN)
+    testable = _have_enough(counts[:, 0].min(axis=0).astype(np.int64), BLOCKS_PER_RUN)  # [:, 0]: as observed
     means = sums / np.maximum(counts, 1)
+    # the variance within the runs, whose two means take two degrees of freedom
     within = np.maximum(squares - (counts * means * means).sum(axis=0), 0) / np.maximum(counts.sum(axis=0) - 2, 1)
     statistics = np.where(usable, np.abs(means[1] - means[0]) / (np.sqrt(within) + _STEADY), 0.0)
-    p: Floats = np.where(usable[0], _step_down(statistics, tested), nan)
+    p: Floats = np.where(usable[0], _step_down(statistics, testable), nan)
     return p
 
 
-def _step_down(statistics: Floats, tested: NDArray[np.bool_]) -> Floats:
-    """p-values as of `step_down_max`; arms that are `tested` are compared among themselves, the rest with all arms."""
+def _step_down(statistics: Floats, testable: NDArray[np.bool_]) -> Floats:
+    """p-values as of `step_down_max`. `testable` arms are tested among themselves, each other arm together with all."""
     p = step_down_max(statistics)
-    if tested.all():
+    if testable.all():
         return p
     # A statistic of 0 can hide no other arm.
-    return np.where(tested, step_down_max(np.where(tested[..., None, :], statistics, 0.0)), p)
+    return np.where(testable, step_down_max(np.where(testable[..., None, :], statistics, 0.0)), p)
 
 
 def _have_enough(counts: NDArray[np.int64], needed: int) -> NDArray[np.bool_]:
-    """(…, arms): whether the number of blocks is at least `needed` or, if no arm has as many, equals the largest."""
+    """(…, arms): whether the number of blocks is at least `needed` or, if no arm has as many, the largest above 0."""
     most = counts.max(axis=-1, keepdims=True)
     enough: NDArray[np.bool_] = counts >= np.clip(most, 1, needed)
     return enough
@@ -167,10 +168,10 @@ def _deals(before: int, after: int, seed: int) -> NDArray[np.float64]:
     """(deals, blocks): 1 for blocks that are assigned to the first run; the observed assignment comes first."""
     blocks = before + after
     observed = np.arange(blocks) < before
-    if comb(blocks, before) <= _EXACT_DEALS:
-        chosen = np.array(list(combinations(range(blocks), before)))
-        deals = np.zeros((len(chosen), blocks))
-        np.put_along_axis(deals, chosen, 1.0, axis=1)
+    if comb(blocks, before) <= _EXACT_DEALS:  # `combinations` begins with the first blocks: the observed ones
+        in_first = np.array(list(combinations(range(blocks), before)))
+        deals = np.zeros((len(in_first), blocks))
+        np.put_along_axis(deals, in_first, 1.0, axis=1)
         return deals
     rng = np.random.default_rng(seed)
     return np.vstack([observed, rng.permuted(np.tile(observed, (_EXACT_DEALS - 1, 1)), axis=1)]).astype(np.float64)
