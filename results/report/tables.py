@@ -26,7 +26,8 @@ MARKS: dict[Origin, str] = {"measured": "", "derived": "d", "modelled": "m", "ab
 
 @dataclass(frozen=True)
 class TableCell:
-    """One value as text, its range in small print, the mark of its origin, the footnote that says why it is absent."""
+    """One value as text, its range in small print, the mark of its origin, and the number of the footnote that says why
+    it is absent (0: none)."""
 
     text: str
     span: str = ""
@@ -124,6 +125,7 @@ def column_table(group: Group) -> MetricTable | None:
     if not any(pairs):
         return None
     suits = [TableCell(_suits(pair, arm)) for pair, arm in zip(pairs, group.arms, strict=True)]
+    # a layout without an order has no suiting column; another may have none on this database
     suiting = [TableCell("–" if pair is None or not pair.ordered else pair.suited or "none") for pair in pairs]
     columns = (TableColumn("Suits the layout", "", tuple(suits)), TableColumn("Suiting column", "", tuple(suiting)))
     return MetricTable("In which columns the keys ascend", columns)
@@ -194,7 +196,8 @@ def _models(group: Group) -> SubjectTable:
     """What page models predict beside the group's own figures."""
     arms = [arm for arm in group.arms if MODEL in arm.readings]
     readings = [one for arm in arms for by_block in arm.readings[MODEL].values() for one in by_block.values()]
-    columns = [_subject_column(metric, SubjectKind.MODEL, [(arm, "") for arm in arms]) for metric in Metric]
+    rows = [(arm, "") for arm in arms]  # the subject of a page model has no name
+    columns = [_subject_column(metric, SubjectKind.MODEL, rows) for metric in Metric]
     note = " ".join(sorted({reading.reason for reading in readings} - {""}))
     return SubjectTable("Predicted by the page model", tuple(arms), tuple(filter(None, columns)), note)
 
@@ -210,7 +213,7 @@ def _subject_table(
 
 
 def _subject_column(metric: Metric, kind: SubjectKind, rows: Sequence[tuple[Arm, str]]) -> TableColumn | None:
-    """One metric about each row's subject; None if no row has it. The page model's has a title of its own."""
+    """One metric about each row's subject; None if no row has it. A page model's phases have `, model` in the title."""
     summaries = [arm.summary(metric, Subject(kind, name)) for arm, name in rows]
     if not any(summaries):
         return None
