@@ -164,7 +164,7 @@ class RunView:
         return f"{self.run.scenario} ({title})" if title else self.run.scenario
 
     @property
-    def warned(self) -> str:
+    def warnings_in_short(self) -> str:
         """What the warnings are about: the beginning of each, up to three."""
         texts = [*([self.incomplete] if self.incomplete else []), *self.warnings]
         # each up to its first mark after 24 characters: an earlier mark ends a database's name
