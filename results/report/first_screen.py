@@ -80,7 +80,7 @@ def _density(groups: Sequence[Group], styles: Styles) -> ReportFigure:
     ).draw(groups, styles)
 
 
-def gave_back(group: Group) -> str:
+def merge_note(group: Group) -> str:
     """What a number of splits below zero means, if an arm has one; else empty."""
     counts = [splits_of(group, arm)[0] for arm in group.arms]
     if not any(count and count.low < 0 for count in counts):
@@ -96,7 +96,7 @@ def _splits(groups: Sequence[Group], styles: Styles) -> ReportFigure:
         unit="splits for each 1,000 rows; further left is better",
         caption="A split moves part of a page to a new one and leaves both partly empty. Not counted: pages added at "
         "the end, and splits of the last page, which leave it full. Hollow: from the page model, not from the server. "
-        + next(filter(None, map(gave_back, groups)), ""),
+        + next(filter(None, map(merge_note, groups)), ""),
         label="per 1,000 rows",
         value_of=splits_of,
         write=lambda value: number(value, 1) if value else "0",
@@ -247,7 +247,7 @@ def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | Non
     titles = {(column.title, column.unit) for column in shown}
     meanings = [text for title, text in _LEGEND.items() if title in titles]
     marks = "Marked d: computed from measured values; m: modelled."
-    return LayoutTable(arms, shown, note, join(*meanings, marks, gave_back(group)))
+    return LayoutTable(arms, shown, note, join(*meanings, marks, merge_note(group)))
 
 
 _LEGEND: Final = {
