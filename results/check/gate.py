@@ -63,7 +63,8 @@ class Outcome:
         """1 for a regression, 3 if a question stays open or something was not measured, else 0."""
         if self.of_kind(*REGRESSIONS):
             return 1
-        return 3 if self.of_kind("unclear", "not measured") or not self.counts + self.ratios else 0
+        is_open = bool(self.of_kind("unclear", "not measured"))
+        return 3 if is_open or self.counts + self.ratios == 0 else 0
 
 
 def failures(groups: Iterable[Group]) -> list[CheckFinding]:
@@ -80,7 +81,7 @@ def failures(groups: Iterable[Group]) -> list[CheckFinding]:
 def decide(
     run: Baseline, baseline: Baseline, limits: Mapping[Metric, float], failed: Sequence[CheckFinding] = ()
 ) -> Outcome:
-    """Compares what a run measured with its baseline; `limits` are per cent by metric."""
+    """Compares what a run measured with its baseline; `limits` are per cent by metric, `failed` its failed trials."""
     findings = list(failed)
     counts = ratios = 0
     for group, before in _matched(run.counts, baseline.counts, "page counts", findings):
@@ -109,7 +110,7 @@ def _matched(
         if before is not None:
             yield group, before
         elif same_work:
-            # The conditions that differ from the most similar group.
+            # the differences from the most similar group: the one with the fewest
             differing = min(
                 (list(comparison.differences(group.conditions, other.conditions, ".")) for other in same_work), key=len
             )
@@ -120,7 +121,7 @@ def _matched(
 
 
 def _shown(value: object) -> str:
-    """The value of a condition in words; a whole table, which the other side lacks, is not written out."""
+    """The value of a condition in words: None is that of a side that lacks it; a whole table is not written out."""
     return "none" if value is None else "others" if isinstance(value, dict) else str(value)
 
 
@@ -150,7 +151,7 @@ def _of_one_side(
 def _compare_counts(group: CountGroup, before: CountGroup, findings: list[CheckFinding]) -> int:
     """Adds a finding for each metric that differs in a block. Returns the number of counts compared."""
     now, compared = {arm.key: arm for arm in group.arms}, 0
-    for old in (arm for arm in before.arms if arm.key in now):
+    for old in (arm for arm in before.arms if arm.key in now):  # `_of_one_side` has the others
         for metric in old.counts:
             earlier = {block: value for block, value in old.by_block(metric).items() if value is not None}
             values = now[old.key].by_block(metric)
@@ -198,13 +199,13 @@ def _compare_times(
 def _verdict(old: TimeArm, now: TimeArm, change: comparison.Change, limit: float) -> tuple[Kind, str]:
     """(the kind of finding on one ratio, the figures that decided it). `limit`: the share by which it may grow."""
     ratio = change.ratio
-    blocks, earlier = len(now.by_block), len(old.by_block)
-    needed = blocks_needed(earlier)
+    blocks, old_blocks = len(now.by_block), len(old.by_block)
+    needed = blocks_needed(old_blocks)
     if old.by_block.keys() == now.by_block.keys() and not comparison.exact_changes(old.by_block, now.by_block, _EQUAL):
         return "kept", "exactly the same values"
     if ratio is None or blocks < needed:
         most = f"{needed} are needed" if needed < _MANY else "the baseline needs 2 or more"
-        return "unclear", f"too few blocks: {blocks} here, {earlier} in the baseline, {most}"
+        return "unclear", f"too few blocks: {blocks} here, {old_blocks} in the baseline, {most}"
     kind: Kind = "kept"
     why = ""
     if change.p <= ALPHA and ratio.ratio > 1 + limit:
