@@ -24,11 +24,11 @@ class _Quantity:
     unit: str
     label: str
     of: Callable[[Arm, int], Summary | None]
-    """The quantity of an arm whose trials send this number of rows."""
+    """The quantity of an arm, given the number of its timed rows."""
 
 
-def _sent(group: Group) -> int:
-    """Rows that the insert time is of: without those that filled the table before."""
+def _timed_rows(group: Group) -> int:
+    """The number of rows whose insertion is timed: without those that filled the table before."""
     return round(group.rows * (1 - float(group.run.part("scenario", "load").get("filled", 0.0))))
 
 
@@ -58,8 +58,8 @@ _QUANTITIES: Final = (
 
 
 def saturation(groups: Sequence[Group], styles: Styles, prefix: str) -> list[ReportFigure]:
-    """A figure of each quantity for each database, server and payload that has several numbers of writers. `groups` are
-    those of one run; `prefix` makes the figures' ids unique on the page."""
+    """A figure of each quantity for each database, server and payload that has three numbers of writers or more.
+    `groups` are those of one run; `prefix` makes the figures' ids unique on the page."""
     figures: list[ReportFigure | None] = []
     measured = [group for group in groups if not (group.modelled or group.only_keys)]
     shown = sorted(measured, key=lambda group: (*_work(group), group.writers))
@@ -83,7 +83,7 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
     names = list(dict.fromkeys((arm.layout, arm.column) for group in groups for arm in group.arms))
     summaries = {
         name: [
-            next((quantity.of(arm, _sent(group)) for arm in group.arms if (arm.layout, arm.column) == name), None)
+            next((quantity.of(arm, _timed_rows(group)) for arm in group.arms if (arm.layout, arm.column) == name), None)
             for group in groups
         ]
         for name in names
@@ -91,19 +91,19 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
     whole = [name for name in names if all(summaries[name])]
     if not whole:
         return None
-    several = len({column for _, column in whole[1:]}) > 1
+    several = len({column for _, column in whole[1:]}) > 1  # [1:]: the control comes first, in a column of its own
     curves = {}
     for layout, column in whole:
-        known = [summary for summary in summaries[layout, column] if summary]
+        of_arm = [summary for summary in summaries[layout, column] if summary]
         curves[layout, column] = Curve(
             PlotRow(layout, column if several else "", styles[layout]),
-            middle=np.array([summary.median for summary in known]),
-            low=np.array([summary.low for summary in known]),
-            high=np.array([summary.high for summary in known]),
+            middle=np.array([summary.median for summary in of_arm]),
+            low=np.array([summary.low for summary in of_arm]),
+            high=np.array([summary.high for summary in of_arm]),
         )
     control = next((name for name in whole if groups[0].control and name[0] == groups[0].control.layout), None)
     first = groups[0]
-    width = f", {first.run.characters(first.payload)}" if first.payload != 100 else ""
+    payload = f", {first.run.characters(first.payload)}" if first.payload != 100 else ""
     rows: list[tuple[Value, ...]] = [
         (layout, column, f"{number}", *cells(summary))
         for layout, column in names
@@ -113,7 +113,7 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
     last = [(layout, curve.middle[-1]) for (layout, _), curve in curves.items()]
     return ReportFigure(
         key=prefix,
-        title=f"{quantity.title}: {first.database}{width}",
+        title=f"{quantity.title}: {first.database}{payload}",
         unit=quantity.unit,
         caption=join(
             f"Lines are medians of {plural(blocks, 'block')}; bands span the range of the blocks."
