@@ -88,7 +88,7 @@ class ClaimQuestion(_Part):
     chunks: Annotated[int, Field(ge=2)] = 2
     value: float | None = None
     within: Factor = 0.05
-    """Values this close to the published one, or to no effect, are equal: a factor minus 1, or a difference in units."""
+    """Values this close to the published one, or to no effect, equal it: a factor minus 1, or a difference in units."""
     low: float | None = None
     high: float | None = None
     """The published range, instead of `value`; if only one bound is given, the other side is open."""
