@@ -186,7 +186,7 @@ _BY_CAUSE: Final[tuple[Kind, ...]] = ("failed", "changed")
 
 
 def finding_lines(outcome: Outcome) -> Iterator[str]:
-    """A line for each cause of a difference from the baseline, by kind, the worst first; at most `MOST_LISTED` of each."""
+    """A line for each cause of a difference from the baseline, the worst kinds first; at most `MOST_LISTED` of each."""
     for kind in _LISTED:
         causes: dict[str, list[CheckFinding]] = {}
         for number, finding in enumerate(outcome.of_kind(kind)):
