@@ -107,8 +107,7 @@ def _agree_to_texts(texts: Sequence[str], *, yes: bool) -> None:
 def _write_bundle(
     runs: Sequence[str], output: Path | None, results: str, agree: Callable[[Sequence[str]], None] | None
 ) -> Path:
-    """Writes the bundle of the only run, by default into the working folder, and returns its path. `agree` gets the
-    texts that it will hold, and raises if it must not hold them; without `agree` it holds none."""
+    """Writes the bundle of the only run, by default into the working folder. `agree` is `write_bundle`'s."""
     from keybench.results.bundle.writing import write_bundle
 
     if len(runs) > 1:

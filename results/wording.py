@@ -27,8 +27,7 @@ def decimals(values: Sequence[float], digits: int = 3) -> int:
 
 def number(value: float, places: int | None = None) -> str:
     """A number as text with thousands separators; three significant digits, unless `places` gives the decimals."""
-    # a true minus sign, which is as wide as a plus, in place of the hyphen
-    return f"{value:,.{decimals([value]) if places is None else places}f}".replace("-", "−")
+    return f"{value:,.{decimals([value]) if places is None else places}f}".replace("-", "−")  # a true minus sign
 
 
 def ratio(value: float) -> str:
@@ -73,7 +72,7 @@ def heading(metric: Metric) -> tuple[str, str]:
 def rows_unit(rows: int) -> tuple[float, str]:
     """(1e6, 1e3 or 1, by which numbers of rows up to `rows` become easy to read; the name of that unit)."""
     for divisor, word in ((1e6, "million rows"), (1e3, "thousand rows")):
-        if rows >= 2 * divisor:  # below two millions, thousands are shorter
+        if rows >= 2 * divisor:  # so 1,500,000 rows are 1,500 thousand rows
             return divisor, word
     return 1.0, "rows"
 

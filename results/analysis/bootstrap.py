@@ -64,8 +64,7 @@ def _middles(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
 
 
 def _percentiles(values: Floats, chances: Floats, level: float) -> tuple[float, float]:
-    """(low, high) of the values, of which `chances` are the probabilities: below `low`, and above `high`, lies `level`
-    of all probability."""
+    """(low, high) of the values: below `low`, and above `high`, their probabilities (`chances`) add up to `level`."""
     order = np.argsort(values)
     below = np.cumsum(chances[order])
     low, high = np.searchsorted(below, [level, below[-1] - level])

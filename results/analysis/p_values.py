@@ -89,11 +89,11 @@ def shuffle_max(before: Floats, after: Floats, *, seed: int = 0) -> Floats:
     logs = np.vstack([before, after])
     known = (~np.isnan(logs)).astype(np.float64)
     values = np.where(known > 0, logs, 0.0)
-    first = _deals(len(before), len(after), seed)
-    counts, sums = _sums_by_run(first, known), _sums_by_run(first, values)
+    deals = _deals(len(before), len(after), seed)
+    counts, sums = _sums_by_run(deals, known), _sums_by_run(deals, values)  # of each run under each deal
     squares = np.sum(values * values, axis=0)
     usable: NDArray[np.bool_] = np.all(counts > 0, axis=0)
-    testable = _have_enough(counts[:, 0].min(axis=0).astype(np.int64), BLOCKS_PER_RUN)  # [:, 0]: as observed
+    testable = _have_enough(counts[:, 0].min(axis=0).astype(np.int64), BLOCKS_PER_RUN)  # [:, 0]: the observed deal
     means = sums / np.maximum(counts, 1)
     # the variance within the runs, whose two means take two degrees of freedom
     within = np.maximum(squares - (counts * means * means).sum(axis=0), 0) / np.maximum(counts.sum(axis=0) - 2, 1)
@@ -128,6 +128,7 @@ def step_down_max(statistics: Floats) -> Floats:
     steps = np.take_along_axis(statistics, order[..., None, :], axis=-1)
     # `running`: for each arm in this order, the largest statistic of it and those behind it
     running = np.maximum.accumulate(steps[..., ::-1], axis=-1)[..., ::-1]
+    # In the observed arrangement, `running` is each arm's own statistic, because none behind it is larger.
     reached = running >= running[..., :1, :] * (1 - _SLACK)
     p = np.empty_like(observed)
     np.put_along_axis(p, order, np.maximum.accumulate(reached.mean(axis=-2), axis=-1), axis=-1)
@@ -158,9 +159,9 @@ def _patterns(blocks: int, seed: int) -> Floats:
     return np.hstack([np.ones((len(flipped), 1)), 1.0 - 2.0 * flipped])
 
 
-def _sums_by_run(first: Floats, values: Floats) -> Floats:
+def _sums_by_run(deals: Floats, values: Floats) -> Floats:
     """(2, deals, arms): sums over the blocks assigned to the first run, and over those assigned to the second."""
-    return np.stack([first @ values, (1 - first) @ values])
+    return np.stack([deals @ values, (1 - deals) @ values])
 
 
 @cache

@@ -63,8 +63,7 @@ class Outcome:
         """1 for a regression, 3 if a question stays open or something was not measured, else 0."""
         if self.of_kind(*REGRESSIONS):
             return 1
-        is_open = bool(self.of_kind("unclear", "not measured"))
-        return 3 if is_open or self.counts + self.ratios == 0 else 0
+        return 3 if self.of_kind("unclear", "not measured") or self.counts + self.ratios == 0 else 0
 
 
 def failures(groups: Iterable[Group]) -> list[CheckFinding]:
@@ -128,8 +127,8 @@ def _shown(value: object) -> str:
 def _of_one_side(
     group: BaselineGroup[AnyArm], before: BaselineGroup[AnyArm], what: str, failed: Iterable[CheckFinding]
 ) -> list[CheckFinding]:
-    """A finding for each arm that only the run or only the baseline has; none for arms that failed. `what`: page counts
-    or times; `failed`: the findings that failed arms already have."""
+    """A finding for each arm that only the run or only the baseline has; none for arms that failed and so have one in
+    `failed`. `what`: page counts or times."""
     now, then = ({arm.key: (arm.layout, arm.column) for arm in one.arms} for one in (group, before))
     # An arm has several keys, one a metric or a subject: a dict lists it once, in the order of the arms.
     new = dict.fromkeys(arm for key, arm in now.items() if key not in then)

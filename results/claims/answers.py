@@ -89,8 +89,7 @@ def _row(
     claim: Claim, verdict: Verdict, reason: str, *, question: ClaimQuestion | None = None, group: Group | None = None,
     answer: ClaimAnswer | None = None,
 ) -> ClaimRow:  # fmt: skip
-    """The row of a claim. With `group`, it says what the group's trials give; with an answer and no group, the answer
-    is that of arithmetic."""
+    """The row of a claim: with `group`, of what its trials say; with an answer and no group, of arithmetic."""
     source = claim.source
     author = f"{source.author} {source.year}" if source.year else source.author
     differs = [source.differs, claim.differs]

@@ -129,6 +129,7 @@ def stacked_bars(
     for part in parts:
         length = np.array([value or 0.0 for value in part.values])
         shown = length > 0
+        # [:, 0]: horizontal pixels
         left_edge, right_edge = (box.places(ends, 0.0)[:, 0] for ends in (begin[shown], (begin + length)[shown]))
         middle = table.centres[shown]
         bars = np.stack([left_edge, middle - 5.5, right_edge, middle + 5.5], axis=1)

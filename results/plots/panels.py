@@ -165,7 +165,7 @@ class Panels:
         longest_title = max(text_width(line, SMALL) for name, detail in titles for line in (*name, *detail))
         y_labels = max([_AXIS, *(text_width(label, SMALL) + 8 for _, label in y.ticks)])
         fitting = [n for n in range(1, _MOST_COLUMNS + 1) if longest_title <= (WIDTH - y_labels) / n - GAP]
-        columns = max([*fitting, 2])
+        columns = max([*fitting, 2])  # two, even if the longest title needs more
         width = (WIDTH - y_labels - GAP * (columns - 1) - 6) / columns  # 6: at the right edge
         # tops of the rows of panels; the titles stand above them
         lines = [len(name) + len(detail) for name, detail in titles]

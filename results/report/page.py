@@ -57,7 +57,6 @@ def render_sources(sources: Sequence[PageSource], home: str = "") -> str:
     arms = [arm for view in groups for arm in view.group.arms]
     group_answers = [view.answer for view in groups]
     first = leading(group_answers)
-    shown = pictures([view.ratios for view in (*groups[first:], *groups[:first])], layout_styles)
     return fill(
         files("keybench.results.report") / "template" / "report.html.jinja",
         files("keybench.results.report") / "template" / "report.js",
@@ -67,7 +66,7 @@ def render_sources(sources: Sequence[PageSource], home: str = "") -> str:
         finding=finding(group_answers),
         answers=[(view, answer.sentence) for view, answer in zip(groups, group_answers, strict=True)],
         leading=groups[first] if groups else None,
-        pictures=shown,
+        pictures=pictures([view.ratios for view in (*groups[first:], *groups[:first])], layout_styles),
         panels=len(groups),
         most_answers=_MOST_ANSWERS,
         claims=_claims(sources),

@@ -231,8 +231,7 @@ def what_ran(run: Run, groups: Sequence[Group], products: Sequence[str]) -> str:
         return f"keybench made {rows} keys of {keys}, {often}; nothing was inserted."
     payloads = listed([run.characters(size) for size in sorted({group.payload for group in inserting})], last="or")
     modelled = all(group.modelled for group in inserting)
-    did = "computed what becomes of" if modelled else "inserted"
-    into = "in page models of" if modelled else "into"
+    did, into = ("computed what becomes of", "in page models of") if modelled else ("inserted", "into")
     writers = max(trial.writers for group in inserting for trial in group.trials)
     from_writers = "" if writers == 1 else f" from {plural(writers, 'writer')} at the same time"
     return (
@@ -245,5 +244,4 @@ def repeated(blocks: int) -> str:
     """How often all was measured, in words: `once`, `six times, in shuffled order`."""
     if blocks == 1:
         return "once"
-    often = "twice" if blocks == 2 else f"{count_word(blocks)} times"
-    return f"{often}, in shuffled order"
+    return f"{'twice' if blocks == 2 else f'{count_word(blocks)} times'}, in shuffled order"

@@ -20,8 +20,7 @@ _NAMES: Final = {BEST_KNOWN: "UUIDv7"}
 _FEW: Final = 0.25
 """UUIDv7 is compared with where it splits at most this share of the pages that random UUIDs split."""
 _LAGS: Final = 1.0
-"""Seconds of the scenario's time behind the newest key, from which on writers fall behind. Writers that only send at
-the same moment are nearer to one another."""
+"""Seconds of the scenario's time from which on a key is late; writers that send at the same moment are less apart."""
 _ALWAYS: Final = 90.0
 """% of a writer's keys below others: a layout is called random if every writer has at least this share."""
 

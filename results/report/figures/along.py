@@ -176,7 +176,7 @@ def _beyond_memory(group: Group, styles: figure.Styles, key: str) -> figure.Draw
         for name, blob in costs.items()
     }
     measured = {arm.name: _counted_reads(arm, group.rows) for arm in arms}
-    counted = any(value is not None for value in measured.values())
+    counted, doubts = any(value is not None for value in measured.values()), figure.doubts(costs.values())
     curves = _single_curves(group, styles, means)
     return _draw(
         group,
@@ -191,9 +191,7 @@ def _beyond_memory(group: Group, styles: figure.Styles, key: str) -> figure.Draw
             "it has to be read before a row can go there.",
             "The line is the page model's, the dot what the server counted over the whole load." if counted else "",
         ),
-        origin=figure.join(
-            "The line: modelled. The dot: measured." if counted else "Modelled.", *figure.doubts(costs.values())
-        ),
+        origin=figure.join("The line: modelled. The dot: measured." if counted else "Modelled.", *doubts),
         control=False,
     )
 

@@ -154,7 +154,7 @@ def extremes(values: Sequence[tuple[str, float]]) -> str:
 
 
 def placeholder(arm: Arm) -> str:
-    """A word in place of a value that the arm does not have."""
+    """A word or a dash in place of a value that the arm does not have."""
     return "failed" if arm.failed and len(arm.failed) == len(arm.trials) else "–"
 
 
@@ -187,8 +187,7 @@ def named_rows(group: Group, arms: Sequence[Arm], styles: Styles) -> list[PlotRo
 
 
 def evenly_chosen(group: Group, arms: Sequence[Arm], most: int) -> tuple[list[Arm], str]:
-    """(at most `most` of the arms, evenly spaced, with the control if it is the first; a note if some are left out,
-    else empty)."""
+    """(at most `most` arms, evenly spaced, with the control if it is first; a note if some are left out, else "")."""
     if len(arms) <= most:
         return list(arms), ""
     first = [arm for arm in arms[:1] if arm is group.control]

@@ -78,20 +78,15 @@ def _work(group: Group) -> tuple[str, str, int, int, str]:
 def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix: str) -> ReportFigure | None:
     """The quantity of each layout against the number of writers; None if no layout has it for every number. `groups`
     differ in their number of writers alone, and are sorted by it."""
-    # the quantity of each layout and column, by number of writers; None where there is no such arm
+    # the quantity of each layout and column, in the order of the groups
+    first = groups[0]
     writers = [group.writers for group in groups]
     names = list(dict.fromkeys((arm.layout, arm.column) for group in groups for arm in group.arms))
-    summaries = {
-        name: [
-            next((quantity.of(arm, _timed_rows(group)) for arm in group.arms if (arm.layout, arm.column) == name), None)
-            for group in groups
-        ]
-        for name in names
-    }
+    summaries = {name: [_summary(group, quantity, name) for group in groups] for name in names}
     whole = [name for name in names if all(summaries[name])]
     if not whole:
         return None
-    several = len({column for _, column in whole[1:]}) > 1  # [1:]: the control comes first, in a column of its own
+    several = len({column for _, column in whole[1:]}) > 1  # [1:]: without the control, which comes first
     curves = {}
     for layout, column in whole:
         of_arm = [summary for summary in summaries[layout, column] if summary]
@@ -101,8 +96,7 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
             low=np.array([summary.low for summary in of_arm]),
             high=np.array([summary.high for summary in of_arm]),
         )
-    control = next((name for name in whole if groups[0].control and name[0] == groups[0].control.layout), None)
-    first = groups[0]
+    control = next((name for name in whole if first.control and name[0] == first.control.layout), None)
     payload = f", {first.run.characters(first.payload)}" if first.payload != 100 else ""
     rows: list[tuple[Value, ...]] = [
         (layout, column, f"{number}", *cells(summary))
@@ -135,6 +129,12 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
         header=("layout", "column", "writers", *(f"{quantity.label}, {part}" for part in STATISTICS)),
         rows=tuple(rows),
     )
+
+
+def _summary(group: Group, quantity: _Quantity, name: tuple[str, str]) -> Summary | None:
+    """The quantity of the arm with this layout and column; None if the group has no such arm, or it has no value."""
+    arm = next((arm for arm in group.arms if (arm.layout, arm.column) == name), None)
+    return quantity.of(arm, _timed_rows(group)) if arm else None
 
 
 def _scale(writers: Sequence[int]) -> Scale:
