@@ -156,9 +156,9 @@ def changes_between_runs(old: Sequence[ByBlock], new: Sequence[ByBlock]) -> list
     """The changes of arms whose old and new values (`logs`) are of independent blocks."""
     if not old:
         return []
-    first, second = _matrix(old), _matrix(new)
-    estimates = [estimate_between(before, after) for before, after in zip(first.T, second.T, strict=True)]
-    return _changes(estimates, shuffle_max(first, second))
+    old_logs, new_logs = _matrix(old), _matrix(new)
+    estimates = [estimate_between(before, after) for before, after in zip(old_logs.T, new_logs.T, strict=True)]
+    return _changes(estimates, shuffle_max(old_logs, new_logs))
 
 
 def untested_change(old: ByBlock, new: ByBlock) -> RatioEstimate | None:

@@ -56,10 +56,10 @@ def judge(group: Group) -> Judgement | None:
     if not ratios:
         return None
     logs = log_ratios([arm.values(metric) for arm in ratios], control.values(metric))
-    judged = [
+    compared = [
         _judged(arm, ratio, float(p)) for (arm, ratio), p in zip(ratios.items(), sign_flip_max(logs), strict=True)
     ]
-    return Judgement(metric, tuple(sorted(judged, key=lambda one: one.ratio.median)))
+    return Judgement(metric, tuple(sorted(compared, key=lambda one: one.ratio.median)))
 
 
 def _judged(arm: Arm, ratio: Summary, p: float) -> ComparedArm:

@@ -66,13 +66,13 @@ def sign_flip_max(log_ratios: Floats, *, seed: int = 0) -> Floats:
 
     Beyond 17 blocks, a sample of 2**16 patterns, drawn with `seed`, replaces the full set.
     """
-    known = ~np.isnan(log_ratios)
+    present = ~np.isnan(log_ratios)
     blocks, arms = log_ratios.shape[-2:]
-    counts = known.sum(axis=-2)
+    counts = present.sum(axis=-2)
     if not blocks or not arms:
         return np.full(counts.shape, nan)
     testable = _have_enough(counts, blocks_needed())
-    statistics = _statistics(np.where(known, log_ratios, 0.0), counts, _patterns(blocks, seed))
+    statistics = _statistics(np.where(present, log_ratios, 0.0), counts, _patterns(blocks, seed))
     return np.where(counts > 0, _step_down(statistics, testable), nan)
 
 
@@ -87,10 +87,10 @@ def shuffle_max(before: Floats, after: Floats, *, seed: int = 0) -> Floats:
     are tested without those that have fewer.
     """
     logs = np.vstack([before, after])
-    known = (~np.isnan(logs)).astype(np.float64)
-    values = np.where(known > 0, logs, 0.0)
+    present = (~np.isnan(logs)).astype(np.float64)
+    values = np.where(present > 0, logs, 0.0)
     deals = _deals(len(before), len(after), seed)
-    counts, sums = _sums_by_run(deals, known), _sums_by_run(deals, values)  # of each run under each deal
+    counts, sums = _sums_by_run(deals, present), _sums_by_run(deals, values)  # of each run under each deal
     squares = np.sum(values * values, axis=0)
     usable: NDArray[np.bool_] = np.all(counts > 0, axis=0)
     testable = _have_enough(counts[:, 0].min(axis=0).astype(np.int64), BLOCKS_PER_RUN)  # [:, 0]: the observed deal

@@ -48,14 +48,14 @@ def ratio_to_control(treated: ByBlock, control: ByBlock) -> RatioEstimate | None
 
 def estimate(logs: Floats) -> RatioEstimate | None:
     """The median of log ratios (one per block, NaN if missing) as a ratio with its interval; None if all are NaN."""
-    known = logs[~np.isnan(logs)]
-    if not len(known):
+    present = logs[~np.isnan(logs)]
+    if not len(present):
         return None
-    middle = float(np.median(known))
-    if len(known) == 1:
+    middle = float(np.median(present))
+    if len(present) == 1:
         return RatioEstimate(exp(middle), low=nan, high=nan, blocks=1)
-    low, high = interval(known, CONFIDENCE)
-    return RatioEstimate(exp(middle), low=exp(low), high=exp(high), blocks=len(known))
+    low, high = interval(present, CONFIDENCE)
+    return RatioEstimate(exp(middle), low=exp(low), high=exp(high), blocks=len(present))
 
 
 def estimate_between(before: Floats, after: Floats) -> RatioEstimate | None:

@@ -88,8 +88,8 @@ def public_run(run: Run, names: Names) -> Run:
         definition["titles"] = {name: title for name, title in titles().items() if name in run.part("titles")}
     if "scenario" in run.definition:
         scenario = run.part("scenario")
-        known = (*_SCENARIO, "title") if isinstance(names, Texts) else _SCENARIO
-        definition["scenario"] = {name: _public(scenario[name], names) for name in known if name in scenario}
+        field_names = (*_SCENARIO, "title") if isinstance(names, Texts) else _SCENARIO
+        definition["scenario"] = {name: _public(scenario[name], names) for name in field_names if name in scenario}
     machine = {
         name: _public(run.machine[name], names)
         for name in ("cores", "memory_bytes", "load_1min")
@@ -211,12 +211,12 @@ def _subject(subject: Subject, names: Names) -> Subject:
 
 def _command(run: Run) -> str:
     """A command that measures the same again, made from the public run."""
-    listed = {
+    lists = {
         "--db": run.definition.get("databases"),
         "--layout": run.definition.get("layouts"),
         "--column": list(run.columns),
     }
-    options = [f"{option} {','.join(names)}" for option, names in listed.items() if isinstance(names, list) and names]
+    options = [f"{option} {','.join(names)}" for option, names in lists.items() if isinstance(names, list) and names]
     options.append(f"--scenario {run.scenario}")
     if isinstance(rows := run.definition.get("rows"), int):
         options.append(f"--rows {rows}")

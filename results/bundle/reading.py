@@ -105,15 +105,15 @@ def _files(archive: zipfile.ZipFile) -> dict[str, bytes]:
         raise _Wrong(f"it has schema {schema}, and keybench {keybench.__version__} knows {SCHEMA}", "update keybench")
     if schema != SCHEMA:
         raise _Wrong(f"its schema is {shortened(schema)} and not {SCHEMA}")
-    listed = manifest.get("files")
-    if not isinstance(listed, dict) or set(listed) != set(FILES):
+    sums = manifest.get("files")
+    if not isinstance(sums, dict) or set(sums) != set(FILES):
         raise _Wrong(f"{MANIFEST} does not list {', '.join(FILES)}")
     if sorted(names) != sorted([MANIFEST, *FILES]):
         raise _Wrong(f"it does not hold {MANIFEST}, {', '.join(FILES)}, each once and nothing else")
     files = {}
     for name in FILES:
         data = _unpacked(archive, name)
-        expected = listed[name].get("sha256") if isinstance(listed[name], dict) else None
+        expected = sums[name].get("sha256") if isinstance(sums[name], dict) else None
         if sha256(data).hexdigest() != expected:
             raise _Wrong(f"the sum of {name} does not fit, so it was changed or damaged after it was written")
         files[name] = data
@@ -293,8 +293,8 @@ def _trial(row: Mapping[str, str], run: Run, texts: _Texts) -> Trial:
         raise _Wrong("a trial has no layout")
     if row["database"] in RESTRICTED and (seconds or started != run.started):
         raise _Wrong(_licence(row["database"]))
-    named: dict[str, Any] = {name: texts[row[name]] for name in _TEXTS}
-    return Trial(**named, **numbers, started=started, seconds=seconds)
+    words: dict[str, Any] = {name: texts[row[name]] for name in _TEXTS}
+    return Trial(**words, **numbers, started=started, seconds=seconds)
 
 
 def _reading(row: Mapping[str, str], trial: Trial, texts: _Texts) -> Reading:

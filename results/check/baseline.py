@@ -240,7 +240,7 @@ def measure(groups: Iterable[Group], limits: Mapping[Metric, float]) -> Baseline
 
 def _count_arms(group: Group) -> list[CountArm]:
     """The counts of each arm and subject: a list of the blocks' values, or the value of block 1 alone."""
-    counted = []
+    entries = []
     for arm in group.arms:
         for subject, readings in sorted(arm.readings.items()):
             counts = {}
@@ -250,8 +250,8 @@ def _count_arms(group: Group) -> list[CountArm]:
                     blocks = _in_blocks(present)
                     counts[metric] = blocks if len(blocks) > 1 else blocks[0]
             if counts:
-                counted.append(CountArm(layout=arm.layout, column=arm.column, subject=subject, counts=counts))
-    return counted
+                entries.append(CountArm(layout=arm.layout, column=arm.column, subject=subject, counts=counts))
+    return entries
 
 
 def _is_count(reading: Reading, server: str) -> bool:
@@ -276,12 +276,12 @@ def _time_arms(group: Group, metrics: Iterable[Metric]) -> list[TimeArm]:
     controls = [arm for arm in group.arms if arm.is_control and arm.good]
     if not controls:
         return []
-    timed = []
+    entries = []
     for arm in group.treatments:
         control = next((other for other in controls if other.column == arm.column), controls[0])
         ratios = {metric: by_block_ratios(arm.values(metric), control.values(metric)) for metric in metrics}
-        timed += [_time_arm(arm, metric, by_block) for metric, by_block in ratios.items() if by_block]
-    return timed
+        entries += [_time_arm(arm, metric, by_block) for metric, by_block in ratios.items() if by_block]
+    return entries
 
 
 def _time_arm(arm: Arm, metric: Metric, ratios: ByBlock) -> TimeArm:

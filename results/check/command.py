@@ -270,5 +270,5 @@ def markdown(outcome: Outcome, run_id: str, lines: Iterable[str]) -> str:
     """The summary: the verdict as a heading, and the lines that the terminal shows. Four spaces before a line make it
     code in Markdown: names and errors come from whoever made the run, and as code they can neither change the page nor
     mention anybody."""
-    listed = "".join(f"    {' '.join(line.split())}\n" for line in lines)  # an error may have several lines
-    return f"### {_SIGNS[outcome.exit_code]} keybench: run {run_id}, {_word(outcome)}\n\n{listed}\n"
+    code_lines = "".join(f"    {' '.join(line.split())}\n" for line in lines)  # an error may have several lines
+    return f"### {_SIGNS[outcome.exit_code]} keybench: run {run_id}, {_word(outcome)}\n\n{code_lines}\n"

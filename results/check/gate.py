@@ -152,11 +152,11 @@ def _compare_counts(group: CountGroup, before: CountGroup, findings: list[CheckF
     now, compared = {arm.key: arm for arm in group.arms}, 0
     for old in (arm for arm in before.arms if arm.key in now):  # `_of_one_side` has the others
         for metric in old.counts:
-            earlier = {block: value for block, value in old.by_block(metric).items() if value is not None}
-            values = now[old.key].by_block(metric)
-            blocks = len({*earlier} & {*values})
+            old_values = {block: value for block, value in old.by_block(metric).items() if value is not None}
+            new_values = now[old.key].by_block(metric)
+            blocks = len({*old_values} & {*new_values})
             compared += blocks
-            if changed := comparison.exact_changes(earlier, values, _EQUAL):
+            if changed := comparison.exact_changes(old_values, new_values, _EQUAL):
                 findings.append(_changed(group.work, now[old.key], metric, changed, blocks))
     return compared
 
@@ -183,16 +183,16 @@ def _compare_times(
     group: TimeGroup, before: TimeGroup, limits: Mapping[Metric, float], findings: list[CheckFinding]
 ) -> int:
     """Adds a finding for each ratio that run and baseline both have. Returns the number of ratios."""
-    earlier = {arm.key: arm for arm in before.arms}
-    shared = [(earlier[arm.key], arm) for arm in group.arms if arm.key in earlier]
+    old_arms = {arm.key: arm for arm in before.arms}
+    pairs = [(old_arms[arm.key], arm) for arm in group.arms if arm.key in old_arms]
     changes = comparison.changes_between_runs(
-        [comparison.logs(old.by_block) for old, _ in shared], [comparison.logs(now.by_block) for _, now in shared]
+        [comparison.logs(old.by_block) for old, _ in pairs], [comparison.logs(now.by_block) for _, now in pairs]
     )
-    for (old, now), change in zip(shared, changes, strict=True):
+    for (old, now), change in zip(pairs, changes, strict=True):
         kind, note = _verdict(old, now, change, limits[now.metric] / 100)
         ratios = f"{old.ratio:.3g}×", f"{now.ratio:.3g}×"
         findings.append(CheckFinding(kind, group.work, now.layout, now.column, KEY, now.metric, *ratios, note))
-    return len(shared)
+    return len(pairs)
 
 
 def _verdict(old: TimeArm, now: TimeArm, change: comparison.Change, limit: float) -> tuple[Kind, str]:

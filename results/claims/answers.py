@@ -159,10 +159,10 @@ def _answer_question(claim: Claim, question: ClaimQuestion, groups: Sequence[Gro
         return [_row(claim, verdict, f"{reason} {question.how}".strip(), question=question, answer=exact)]
     answered, problems = [], []
     for database in question.databases:
-        asked = [group for group in groups if group.database == database and can_answer(group, question)]
-        tried = [(group, estimate(group, question)) for group in asked]
-        good = [(group, answer) for group, answer in tried if isinstance(answer, ClaimAnswer)]
-        problems += [f"{_place(group)}: {answer}" for group, answer in tried if isinstance(answer, str)]
+        candidates = [group for group in groups if group.database == database and can_answer(group, question)]
+        results = [(group, estimate(group, question)) for group in candidates]
+        good = [(group, answer) for group, answer in results if isinstance(answer, ClaimAnswer)]
+        problems += [f"{_place(group)}: {answer}" for group, answer in results if isinstance(answer, str)]
         if good:
             # Of several that are equally good, the last one: runs are in order of time.
             group, answer = max(reversed(good), key=lambda one: _rank(question, *one))

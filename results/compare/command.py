@@ -143,10 +143,10 @@ def _metrics(text: str) -> tuple[Metric, ...]:
     names = [name for name in (part.strip() for part in text.split(",")) if name]
     if not names or "all" in names:
         return tuple(Metric)
-    known = [str(metric) for metric in Metric]
+    all_names = [str(metric) for metric in Metric]
     for name in names:
-        if name not in known:
-            raise unknown_name("metric", name, [*known, "all"])
+        if name not in all_names:
+            raise unknown_name("metric", name, [*all_names, "all"])
     return tuple(metric for metric in Metric if metric in names)
 
 

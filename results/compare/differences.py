@@ -88,11 +88,11 @@ def part(
         values = {field_of(arm, key) for arm in all_arms}
         if value not in values:
             raise unknown_name(f"{key} of run {run.id}", value, values)
-    picked = tuple(arm for arm in all_arms if all(field_of(arm, key) == value for key, value in chosen.items()))
+    arms = tuple(arm for arm in all_arms if all(field_of(arm, key) == value for key, value in chosen.items()))
     label = run.id + (":" + ",".join(f"{key}={value}" for key, value in chosen.items()) if chosen else "")
-    if chosen and not picked:
+    if chosen and not arms:
         raise UsageError(f"{label}: no trial of the run has all of these: name fewer of them.")
-    return ComparisonSide(label, run, picked, tuple(environments), chosen, all_arms)
+    return ComparisonSide(label, run, arms, tuple(environments), chosen, all_arms)
 
 
 def against_control(whole: ComparisonSide) -> tuple[ComparisonSide, ComparisonSide]:
@@ -129,14 +129,14 @@ def pairs(before: ComparisonSide, after: ComparisonSide) -> tuple[list[tuple[Arm
                 fields = (*shared, "server") if arm.database == NO_DATABASE and "server" not in compared else shared
                 groups[tuple(field_of(arm, name) for name in ("writers", *fields))][side_index].append(arm)
     # 3. The pairs within each combination, and the arms without a partner.
-    together: list[tuple[Arm, Arm]] = []
-    alone: tuple[list[Arm], list[Arm]] = ([], [])
+    all_couples: list[tuple[Arm, Arm]] = []
+    left_over: tuple[list[Arm], list[Arm]] = ([], [])
     for old_arms, new_arms in groups.values():
         couples = _couples(old_arms, new_arms, one_run=one_run)
-        together += couples
-        alone[0].extend(arm for arm in old_arms if not any(arm is old for old, _ in couples))
-        alone[1].extend(arm for arm in new_arms if not any(arm is new for _, new in couples))
-    return together, *alone
+        all_couples += couples
+        left_over[0].extend(arm for arm in old_arms if not any(arm is old for old, _ in couples))
+        left_over[1].extend(arm for arm in new_arms if not any(arm is new for _, new in couples))
+    return all_couples, *left_over
 
 
 def _compared_fields(before: ComparisonSide, after: ComparisonSide) -> set[str]:
@@ -248,9 +248,9 @@ Samples = tuple[ByBlock, ByBlock]
 
 def compare(before: ComparisonSide, after: ComparisonSide, metrics: Collection[Metric] = tuple(Metric)) -> Comparison:
     """Compares all pairs in these metrics. Each metric gets one joint test per database, server and payload."""
-    together, only_before, only_after = pairs(before, after)
+    arm_pairs, only_before, only_after = pairs(before, after)
     families: dict[tuple[str, str, int, int], list[tuple[Arm, Arm]]] = defaultdict(list)
-    for old, new in together:
+    for old, new in arm_pairs:
         families[_work(new)].append((old, new))
     rows: list[ComparisonRow] = []
     for family in families.values():
@@ -351,10 +351,10 @@ def _judged(row: ComparisonRow, change: comparison.Change) -> ComparisonRow:
     """The row with its ratio, p and verdict, which for a time is `faster` or `slower`, else `lower` or `higher`."""
     if change.ratio is None:  # no positive values, so no logarithms
         return replace(row, verdict="same" if row.old == row.new else "unclear", reason=NO_RATIO)
-    judged = verdict(change.ratio, change.p)
+    outcome = verdict(change.ratio, change.p)
     words: dict[str, Verdict] = {"faster": "lower", "slower": "higher"}
     timed = row.metric.definition.is_time
-    return replace(row, estimate=change.ratio, p=change.p, verdict=judged if timed else words.get(judged, judged))
+    return replace(row, estimate=change.ratio, p=change.p, verdict=outcome if timed else words.get(outcome, outcome))
 
 
 def _why_none(arm: Arm, metric: Metric) -> str:

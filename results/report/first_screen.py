@@ -159,8 +159,8 @@ class _Picture:
         """The panel of one of the `groups`, with a dot for each row (`chosen`: an arm of each); None without values."""
         arms = self._by_row(group, groups)
         dots = [self._dot(group, arms.get(_row(arm, groups))) for arm in chosen]
-        drawn = [one for one in dots if one.value is not None]
-        if not drawn:
+        with_value = [one for one in dots if one.value is not None]
+        if not with_value:
             return None
         heading = " · ".join(filter(None, (group.run.title(group.database), group.column))) if len(groups) > 1 else ""
         panel = Panel(heading, dots, self.label if len(groups) < 3 else "", self.limits)
@@ -168,7 +168,7 @@ class _Picture:
             return replace(panel, reference=1.0, ratio=True)
         if self.limits:
             return panel
-        least, most = min(one.low for one in drawn), max(one.high for one in drawn)
+        least, most = min(one.low for one in with_value), max(one.high for one in with_value)
         return replace(panel, limits=(min(0.0, least), 1.05 * max(1.0, most)))  # 0 and 1 are always on the axis
 
     def _arms(self, group: Group) -> tuple[Arm, ...]:

@@ -91,10 +91,10 @@ def time_columns(group: Group, judgement: Judgement, arms: Sequence[Arm], title:
     """Two columns: each arm's time over the control's with its interval, under `title`, and the verdict."""
     times, verdicts = [], []
     for arm in arms:
-        judged = judgement.find(arm)
-        if judged is not None:
-            times.append(_ratio(judged.ratio))
-            verdicts.append(TableCell(_VERDICTS[judged.verdict]))
+        result = judgement.find(arm)
+        if result is not None:
+            times.append(_ratio(result.ratio))
+            verdicts.append(TableCell(_VERDICTS[result.verdict]))
         else:
             is_control = arm is group.control
             times.append(TableCell("1.00×" if is_control else "–"))
@@ -106,8 +106,8 @@ def _against_control(group: Group, judgement: Judgement) -> MetricTable:
     """Each arm against the control: ratio with interval or range, p of the joint test, and verdict."""
     p_values = []
     for arm in group.arms:
-        judged = judgement.find(arm)
-        p_values.append(TableCell("–" if judged is None or isnan(judged.p) else number(judged.p, 3)))
+        result = judgement.find(arm)
+        p_values.append(TableCell("–" if result is None or isnan(result.p) else number(result.p, 3)))
     times, verdicts = time_columns(group, judgement, group.arms, judgement.metric.definition.title)
     p_column = TableColumn("p", "joint test", tuple(p_values))
     return MetricTable("Times against the control", (times, p_column, verdicts))

@@ -101,8 +101,8 @@ def lag_clauses(group: Group) -> list[str]:
         f"`{worst.layout}` keys of writers that fall behind go {number(distance, 0)} rows, or {_duration(seconds)}, "
         f"behind the newest{forced}"
     ]
-    if calm := [arm for arm in lags if arm not in (*late, *random)]:
-        clauses.append(f"those of {_quoted(calm)} go to the end of the index")
+    if others := [arm for arm in lags if arm not in (*late, *random)]:
+        clauses.append(f"those of {_quoted(others)} go to the end of the index")
     if random:
         clauses.append(f"those of {_quoted(random)} go anywhere")
     return clauses

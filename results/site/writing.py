@@ -111,11 +111,11 @@ SHOWN: Final = (
 def chapters(runs: Sequence[RunView]) -> list[Chapter]:
     """A chapter for each metric that any run has."""
     views = [(run, view) for run in runs for view in run.groups if not view.group.only_keys]
-    drawn = (
+    with_figures = (
         replace(shown, figures=tuple(figure for run, view in views if (figure := _figure(shown, run, view))))
         for shown in SHOWN
     )
-    return [chapter for chapter in drawn if chapter.figures]
+    return [chapter for chapter in with_figures if chapter.figures]
 
 
 def _figure(shown: Chapter, run: RunView, view: GroupView) -> SiteFigure | None:
@@ -244,8 +244,8 @@ def write_site(runs: Sequence[Bundle], folder: Path, front: str = "") -> Path:
         content[Path("runs") / one.run.id / INDEX] = render_sources([_source(one)], f"../../{INDEX}").encode()
         # Packed anew: a bundle that was sent in may have held other things, between its files for example.
         content[Path("runs") / one.run.id / _file(one.run)] = archive(one.run.id, one.files)
-    listed = {"schema": 1, "runs": [one.run.id for one in runs]}
-    content[Path(LIST)] = f"{json.dumps(listed, indent=1)}\n".encode()
+    listing = {"schema": 1, "runs": [one.run.id for one in runs]}
+    content[Path(LIST)] = f"{json.dumps(listing, indent=1)}\n".encode()
     try:
         for name, data in content.items():
             path = folder / name
@@ -289,8 +289,8 @@ def _earlier(folder: Path) -> set[str]:
     try:
         if not folder.exists() or not any(folder.iterdir()):
             return set()
-        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
-        return {name for name in listed["runs"] if isinstance(name, str) and name.isalnum()}
+        listing = json.loads((folder / LIST).read_text(encoding="utf-8"))
+        return {name for name in listing["runs"] if isinstance(name, str) and name.isalnum()}
     except NotADirectoryError:
         raise UsageError(f"{folder} is a file: give -o a folder.") from None
     except (OSError, ValueError, KeyError, TypeError):

@@ -62,10 +62,10 @@ class Run:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the user or the scenario asked for: names, `native` or `suited`; empty for the default."""
-        asked = self.definition.get("columns") or self.part("scenario").get("columns")
-        if isinstance(asked, dict):  # by database
-            asked = list(dict.fromkeys(name for columns in asked.values() for name in columns))
-        return tuple(map(str, asked)) if isinstance(asked, list | tuple) else ()
+        columns = self.definition.get("columns") or self.part("scenario").get("columns")
+        if isinstance(columns, dict):  # by database
+            columns = list(dict.fromkeys(name for of_database in columns.values() for name in of_database))
+        return tuple(map(str, columns)) if isinstance(columns, list | tuple) else ()
 
     def pairing(self, database: str, layout: str) -> Pairing | None:
         """The layout's columns on that database; None in runs that did not record them."""

@@ -32,8 +32,8 @@ def _single_curves(group: Group, styles: figure.Styles, lines: Mapping[str, Line
     """A curve without a range for each arm's line; both by the arm's name."""
     arms = [arm for arm in group.arms if arm.name in lines]
     rows = figure.named_rows(group, arms, styles)
-    named = [(arm.name, row, lines[arm.name]) for arm, row in zip(arms, rows, strict=True)]
-    return {name: Curve(row, middle=line, low=line, high=line) for name, row, line in named}
+    triples = [(arm.name, row, lines[arm.name]) for arm, row in zip(arms, rows, strict=True)]
+    return {name: Curve(row, middle=line, low=line, high=line) for name, row, line in triples}
 
 
 def _draw(

@@ -81,11 +81,11 @@ def _log_written(group: Group, styles: figure.Styles, key: str) -> figure.Drawin
     whole, images = ([figure.per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
     parts = []
     if group.values(Metric.LOG_BYTES):  # which contain the images; the medians of both may be of different blocks
-        split = bool(group.values(Metric.LOG_PAGE_IMAGE_BYTES))
+        has_images = bool(group.values(Metric.LOG_PAGE_IMAGE_BYTES))
         pairs = zip(whole, images, strict=True)
         rest = [None if log is None else log - min(image or 0.0, log) for log, image in pairs]
-        parts.append(BarPart("Records" if split else "Log", rest, PLAIN))
-        if split:
+        parts.append(BarPart("Records" if has_images else "Log", rest, PLAIN))
+        if has_images:
             parts.append(BarPart("Full-page images", images, KINDS[1], "/"))
     return _draw(group, styles, key, "bytes a row", parts, whole, above="total", metrics=metrics)
 

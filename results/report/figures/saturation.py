@@ -83,12 +83,12 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
     writers = [group.writers for group in groups]
     names = list(dict.fromkeys((arm.layout, arm.column) for group in groups for arm in group.arms))
     summaries = {name: [_summary(group, quantity, name) for group in groups] for name in names}
-    whole = [name for name in names if all(summaries[name])]
-    if not whole:
+    complete = [name for name in names if all(summaries[name])]
+    if not complete:
         return None
-    several = len({column for _, column in whole[1:]}) > 1  # [1:]: without the control, which comes first
+    several = len({column for _, column in complete[1:]}) > 1  # [1:]: without the control, which comes first
     curves = {}
-    for layout, column in whole:
+    for layout, column in complete:
         of_arm = [summary for summary in summaries[layout, column] if summary]
         curves[layout, column] = Curve(
             PlotRow(layout, column if several else "", styles[layout]),
@@ -96,7 +96,7 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
             low=np.array([summary.low for summary in of_arm]),
             high=np.array([summary.high for summary in of_arm]),
         )
-    control = next((name for name in whole if first.control and name[0] == first.control.layout), None)
+    control = next((name for name in complete if first.control and name[0] == first.control.layout), None)
     payload = f", {first.run.characters(first.payload)}" if first.payload != 100 else ""
     rows: list[tuple[Value, ...]] = [
         (layout, column, f"{number}", *cells(summary))
