@@ -203,8 +203,8 @@ def _verdict(old: TimeArm, now: TimeArm, change: comparison.Change, limit: float
     if old.by_block.keys() == now.by_block.keys() and not comparison.exact_changes(old.by_block, now.by_block, _EQUAL):
         return "kept", "exactly the same values"
     if ratio is None or blocks < needed:
-        most = f"{needed} are needed" if needed < _MANY else "the baseline needs 2 or more"
-        return "unclear", f"too few blocks: {blocks} here, {old_blocks} in the baseline, {most}"
+        requirement = f"{needed} are needed" if needed < _MANY else "the baseline needs 2 or more"
+        return "unclear", f"too few blocks: {blocks} here, {old_blocks} in the baseline, {requirement}"
     kind: Kind = "kept"
     why = ""
     if change.p <= ALPHA and ratio.ratio > 1 + limit:

@@ -167,6 +167,7 @@ class ClaimQuestion(_Part):
             low, high = value - self.within, value + self.within
         else:
             low, high = sorted((value / (1 + self.within), value * (1 + self.within)))
+        # of a direction: all values beyond those that are no effect
         return {"": (low, high), "less": (-inf, low), "more": (high, inf)}[self.direction]
 
     @model_validator(mode="after")

@@ -255,8 +255,8 @@ def compare(before: ComparisonSide, after: ComparisonSide, metrics: Collection[M
     rows: list[ComparisonRow] = []
     for family in families.values():
         for metric in metrics:
-            untested = [row for old, new in family if (row := _row(before, after, old, new, metric))]
-            rows += _tested(untested, in_blocks=before.run.id == after.run.id)
+            untested_rows = [row for old, new in family if (row := _row(before, after, old, new, metric))]
+            rows += _tested(untested_rows, in_blocks=before.run.id == after.run.id)
     return Comparison(before, after, tuple(rows), tuple(only_before), tuple(only_after))
 
 

@@ -167,11 +167,11 @@ class Panels:
         fitting = [n for n in range(1, _MOST_COLUMNS + 1) if longest_title <= (WIDTH - y_labels) / n - GAP]
         columns = max([*fitting, 2])  # two, even if the longest title needs more
         width = (WIDTH - y_labels - GAP * (columns - 1) - 6) / columns  # 6: at the right edge
-        # tops of the rows of panels; the titles stand above them
+        # tops of the rows of panels, with their titles above; 30 pixels are for the label of y
         lines = [len(name) + len(detail) for name, detail in titles]
         title_heights = [LINE * max(lines[first : first + columns]) for first in range(0, len(rows), columns)]
         tops = legend + 30.0 + np.cumsum(title_heights) + np.arange(len(title_heights)) * (HEIGHT + 14)
-        self.canvas = Canvas(float(tops[-1]) + HEIGHT + 40)
+        self.canvas = Canvas(float(tops[-1]) + HEIGHT + 40)  # 40: ticks and label of x
         # the panels and their titles, then the labels of the axes
         self.boxes = []
         for i, (name, detail) in enumerate(titles):

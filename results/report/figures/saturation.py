@@ -89,13 +89,9 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
     several = len({column for _, column in complete[1:]}) > 1  # [1:]: without the control, which comes first
     curves = {}
     for layout, column in complete:
-        of_arm = [summary for summary in summaries[layout, column] if summary]
-        curves[layout, column] = Curve(
-            PlotRow(layout, column if several else "", styles[layout]),
-            middle=np.array([summary.median for summary in of_arm]),
-            low=np.array([summary.low for summary in of_arm]),
-            high=np.array([summary.high for summary in of_arm]),
-        )
+        middle, low, high = np.array([cells(summary) for summary in summaries[layout, column]], np.float64).T
+        row = PlotRow(layout, column if several else "", styles[layout])
+        curves[layout, column] = Curve(row, middle=middle, low=low, high=high)
     control = next((name for name in complete if first.control and name[0] == first.control.layout), None)
     payload = f", {first.run.characters(first.payload)}" if first.payload != 100 else ""
     rows: list[tuple[Value, ...]] = [
