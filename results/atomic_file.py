@@ -19,9 +19,9 @@ STANDARD_OUTPUT: Final = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self
 def atomic_file(path: Path, another: str = "give -o another file") -> Iterator[Path]:
     """Gives a temporary file to write to, and renames it to `path`, or to what `path` links to, at the end.
 
-    Of a `path` in STANDARD_OUTPUT, its content goes there. If anything is raised, an existing `path` stays unchanged.
-    Raises UsageError, with `another` as the next step, if `path` cannot be written or is no regular file: a device or a
-    pipe would be replaced, and not written to.
+    If `path` is in STANDARD_OUTPUT, the content goes to standard output. If anything is raised, an existing `path`
+    stays unchanged. Raises UsageError, with `another` as the next step, if `path` cannot be written or is no regular
+    file: a device or a pipe would be replaced, and not written to.
     """
     try:
         if str(path) in STANDARD_OUTPUT:
@@ -45,11 +45,11 @@ def atomic_file(path: Path, another: str = "give -o another file") -> Iterator[P
 
 
 def _target(path: Path, another: str) -> Path:
-    """The file behind all links, which need not exist. UsageError or OSError if it is no regular file."""
+    """The path behind all links; the file need not exist. UsageError or OSError if it is no regular file."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        mode = stat.S_IFREG
+        mode = stat.S_IFREG  # which it will be
     except ValueError:
         raise OSError(errno.EINVAL, "its name holds a NUL") from None
     if stat.S_ISDIR(mode):
@@ -60,5 +60,5 @@ def _target(path: Path, another: str) -> Path:
 
 
 def written(path: Path) -> str:
-    """The line that says what was written; empty if it went to standard output."""
+    """The line that says which file was written; empty if it went to standard output."""
     return "" if str(path) in STANDARD_OUTPUT else f"{path}\n"

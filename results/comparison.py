@@ -29,13 +29,13 @@ _WORK = ("rows", "writers", "rows_per_tx", "payload")
 def work_of(group: Group) -> Conditions:
     """The work of the group's trials, as a baseline records it."""
     run, trial = group.run, group.trials[0]
-    payload = run.payload_range(trial.payload)
+    varying = run.payload_range(trial.payload)  # empty if all rows have the same payload
     return {
         "database": trial.database,
         "server": trial.server,
         "scenario": trial.scenario,
         "rows": trial.rows,
-        "payload": f"{payload.get('min')}-{trial.payload}:{payload.get('distribution')}" if payload else trial.payload,
+        "payload": f"{varying.get('min')}-{trial.payload}:{varying.get('distribution')}" if varying else trial.payload,
         "key": str(run.part("scenario", "table").get("key", "clustered")),
         "writers": trial.writers,
         "rows_per_tx": trial.rows_per_tx,
@@ -51,8 +51,9 @@ def server_of(group: Group) -> Conditions:
     settings = dict(sorted(server.settings.items()))
     if group.modelled:
         return {"settings": settings} if settings else {}
-    named = {name.lower(): text for name, text in server.versions.items()}
-    version = named.get(group.database) or "; ".join(f"{name} {text}" for name, text in sorted(server.versions.items()))
+    # the version under the engine's own name, else all versions
+    texts = {name.lower(): text for name, text in server.versions.items()}
+    version = texts.get(group.database) or "; ".join(f"{name} {text}" for name, text in sorted(server.versions.items()))
     return {"version": version, "profile": group.run.profile, "settings": settings}
 
 
@@ -70,8 +71,8 @@ def machine_of(group: Group) -> Conditions:
 
 
 def described(run: Run, trials: Sequence[Trial], server: Environment | None, *, exact: bool) -> Conditions:
-    """What two runs must share so that values of an arm can be compared, under the names that a reader sees. Exact
-    counts depend on the rows and on the engine's version alone, times on everything."""
+    """What two runs must share so that values of an arm can be compared, under the names that a reader sees. `exact`:
+    for exact counts, which depend on the rows and on the engine's version alone; times depend on everything."""
     work: Conditions = {"scenario": run.scenario}
     for name in _WORK:
         values = sorted({getattr(trial, name) for trial in trials})
@@ -92,7 +93,7 @@ def described(run: Run, trials: Sequence[Trial], server: Environment | None, *, 
 def differences(
     first: Mapping[str, Any], second: Mapping[str, Any], joint: str
 ) -> Iterator[tuple[str, object, object]]:
-    """(name, first value, second value) of each condition that differs; None where it is unknown. `joint` stands
+    """(name, first value, second value) of each condition that differs; None for the side that lacks it. `joint` stands
     between the name of a table and a name in it."""
     for name in dict.fromkeys([*first, *second]):
         one, other = first.get(name), second.get(name)
@@ -115,7 +116,7 @@ def _memory(run: Run) -> int:
 
 @dataclass(frozen=True)
 class Change:
-    """The ratio of new to old values of one arm (None without values above 0), and p of the joint test of all arms."""
+    """The ratio of new to old values of one arm (None if a side has none above 0), and p of all arms' joint test."""
 
     ratio: RatioEstimate | None
     p: float
@@ -126,7 +127,7 @@ ExactChange = tuple[int, float, float | None]
 
 
 def exact_changes(old: ByBlock, new: Mapping[int, float | None], tolerance: float) -> list[ExactChange]:
-    """The blocks of both whose value differs by more than the relative tolerance."""
+    """The blocks of both sides whose value differs by more than the tolerance, or is None in `new`."""
     return [
         (block, old[block], now)
         for block in sorted({*old} & {*new})
@@ -143,36 +144,36 @@ def effect(metric: Metric, *, rises: bool) -> Literal["", "better", "worse"]:
 
 
 def changes_in_blocks(old: Sequence[ByBlock], new: Sequence[ByBlock]) -> list[Change]:
-    """The changes of arms whose old and new values are of the same blocks."""
+    """The changes of arms whose old and new values (`logs`) are of the same blocks."""
     pairs = zip(old, new, strict=True)
-    ratios = _matrix(
+    log_ratios = _matrix(
         [{block: after[block] - before[block] for block in after if block in before} for before, after in pairs]
     )
-    return _changes([estimate(arm) for arm in ratios.T], sign_flip_max(ratios))
+    return _changes([estimate(arm) for arm in log_ratios.T], sign_flip_max(log_ratios))
 
 
 def changes_between_runs(old: Sequence[ByBlock], new: Sequence[ByBlock]) -> list[Change]:
-    """The changes of arms whose old and new values are of independent blocks."""
+    """The changes of arms whose old and new values (`logs`) are of independent blocks."""
     if not old:
         return []
-    first, second = _matrix(old), _matrix(new)
-    estimates = [estimate_between(before, after) for before, after in zip(first.T, second.T, strict=True)]
-    return _changes(estimates, shuffle_max(first, second))
+    old_logs, new_logs = _matrix(old), _matrix(new)
+    estimates = [estimate_between(before, after) for before, after in zip(old_logs.T, new_logs.T, strict=True)]
+    return _changes(estimates, shuffle_max(old_logs, new_logs))
 
 
 def untested_change(old: ByBlock, new: ByBlock) -> RatioEstimate | None:
-    """The ratio of new to old values of independent blocks, without a test."""
+    """The ratio of new to old values (`logs`) of independent blocks, without a test."""
     first, second = (np.array(list(values.values())) for values in (old, new))
     return estimate_between(first, second)
 
 
 def _changes(ratios: Sequence[RatioEstimate | None], p_values: Floats) -> list[Change]:
-    """A change for each arm; both have one entry per arm."""
+    """A change for each arm; `ratios` and `p_values` have one entry per arm."""
     return [Change(ratio, p) for ratio, p in zip(ratios, p_values.tolist(), strict=True)]
 
 
 def logs(values: ByBlock) -> dict[int, float]:
-    """The logarithm of each block's value; NaN for values that have none."""
+    """The logarithm of each block's value; NaN for values not above 0, which have none."""
     return {block: log(value) if value > 0 else nan for block, value in values.items()}
 
 

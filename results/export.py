@@ -98,7 +98,7 @@ def export(
 
 
 def _agree_to_texts(texts: Sequence[str], *, yes: bool) -> None:
-    """Shows the texts that a bundle will have, and asks on a terminal whether it may. UsageError if not."""
+    """Shows the texts that a bundle will have, and asks on a terminal, unless `yes`. UsageError if it may not."""
     sys.stderr.write("".join(f"  {text}\n" for text in ("The bundle will hold these texts:", *texts)))
     if not yes and not (sys.stdin.isatty() and typer.confirm("Is none of them private?", err=True)):
         raise UsageError("nothing was written: leave out --with-texts, or give --yes if none of the texts is private.")
@@ -107,7 +107,7 @@ def _agree_to_texts(texts: Sequence[str], *, yes: bool) -> None:
 def _write_bundle(
     runs: Sequence[str], output: Path | None, results: str, agree: Callable[[Sequence[str]], None] | None
 ) -> Path:
-    """Writes the bundle of the only run, by default into the working folder, and returns its path."""
+    """Writes the bundle of the only run, by default into the working folder. `agree` is `write_bundle`'s."""
     from keybench.results.bundle.writing import write_bundle
 
     if len(runs) > 1:
@@ -119,7 +119,7 @@ def _write_bundle(
 def _write_text(rows: list[dict[str, Any]], form: FileFormat, out: TextIO) -> None:
     """Writes CSV or JSON row by row: as one text, a million rows take gigabytes. Absent values are empty or null."""
     if form == FileFormat.JSON:  # a line a row: Python's encoder in C, twice as fast, knows no indents
-        out.writelines(f"{',' if at else '['}\n{json.dumps(row)}" for at, row in enumerate(rows))
+        out.writelines(f"{',' if number else '['}\n{json.dumps(row)}" for number, row in enumerate(rows))
         out.write("\n]\n" if rows else "[]\n")
     else:
         write_csv(out, rows)

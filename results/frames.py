@@ -11,8 +11,8 @@ from keybench.results.store.database import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-_WHOLE = ("block", "position", "payload", "rows", "writers", "rows_per_tx", "x")
-_TYPES = dict.fromkeys(_WHOLE, "int64") | dict.fromkeys(("seconds", "value", "y"), "float64")
+_INTEGERS = ("block", "position", "payload", "rows", "writers", "rows_per_tx", "x")
+_TYPES = dict.fromkeys(_INTEGERS, "int64") | dict.fromkeys(("seconds", "value", "y"), "float64")
 """Types of the columns that hold numbers; the others hold text."""
 
 
@@ -31,10 +31,10 @@ def runs(results: str = "keybench-results.sqlite") -> pd.DataFrame:
     pandas = _pandas()
     with Store.open(results, write=False) as store:
         stored = store.runs()
-    plain = ("id", "started", "keybench", "scenario", "profile", "seed", "blocks", "command")
+    fields = ("id", "started", "keybench", "scenario", "profile", "seed", "blocks", "command")
     return pandas.DataFrame(
         [
-            {name: getattr(run, name) for name in plain}
+            {name: getattr(run, name) for name in fields}
             | {f"machine_{name}": value for name, value in run.machine.items()}
             for run in stored
         ]

@@ -74,7 +74,7 @@ def series(run_id: str, trials: Sequence[Trial], load_path: str = "rows") -> Ite
 
 
 def _trial(run_id: str, trial: Trial, load_path: str) -> dict[str, Any]:
-    """The cells of the columns `TRIAL` for one row, in their order: attributes of the trial, but for three."""
+    """The cells of the columns `TRIAL` for one row, in their order: attributes of the trial, but for `others`."""
     others = {"run": run_id, "load_path": load_path, "started": trial.started.isoformat()}
     return {name: others[name] if name in others else getattr(trial, name) for name in TRIAL}
 
@@ -82,5 +82,5 @@ def _trial(run_id: str, trial: Trial, load_path: str) -> dict[str, Any]:
 def rows_of(store: Store, names: Iterable[str], *, points: bool = False) -> list[dict[str, Any]]:
     """The rows of the runs with these names, each run once: values, or with `points` the points of series."""
     runs = {run.id: run for run in map(store.run, names)}.values()
-    rows = series if points else values
-    return [row for run in runs for row in rows(run.id, store.trials(run.id), run.load_path)]
+    rows_of_run = series if points else values
+    return [row for run in runs for row in rows_of_run(run.id, store.trials(run.id), run.load_path)]

@@ -18,7 +18,7 @@ _COUNT_WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seve
 
 
 def decimals(values: Sequence[float], digits: int = 3) -> int:
-    """Number of decimals that gives the largest value `digits` significant digits."""
+    """Number of decimals that gives the largest value `digits` significant digits: 0 for whole numbers, at most 6."""
     largest = max((abs(value) for value in values if isfinite(value)), default=0.0)
     if largest == 0 or all(value == round(value) for value in values):
         return 0
@@ -27,7 +27,7 @@ def decimals(values: Sequence[float], digits: int = 3) -> int:
 
 def number(value: float, places: int | None = None) -> str:
     """A number as text with thousands separators; three significant digits, unless `places` gives the decimals."""
-    return f"{value:,.{decimals([value]) if places is None else places}f}".replace("-", "−")
+    return f"{value:,.{decimals([value]) if places is None else places}f}".replace("-", "−")  # a true minus sign
 
 
 def ratio(value: float) -> str:
@@ -39,7 +39,9 @@ def listed(names: Sequence[str], most: int = 6, last: str = "and") -> str:
     """The names as a list in a sentence: `a, b and c`; names beyond `most` are counted."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
 def plural(count: int, word: str) -> str:
@@ -68,9 +70,9 @@ def heading(metric: Metric) -> tuple[str, str]:
 
 
 def rows_unit(rows: int) -> tuple[float, str]:
-    """(a divisor for numbers of rows up to this one, the name of the unit that it gives)."""
+    """(1e6, 1e3 or 1, by which numbers of rows up to `rows` become easy to read; the name of that unit)."""
     for divisor, word in ((1e6, "million rows"), (1e3, "thousand rows")):
-        if rows >= 2 * divisor:
+        if rows >= 2 * divisor:  # so 1,500,000 rows are 1,500 thousand rows
             return divisor, word
     return 1.0, "rows"
 

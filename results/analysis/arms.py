@@ -28,7 +28,7 @@ class Arm:
     payload: int
     trials: tuple[Trial, ...] = field(compare=False, repr=False)
     writers: int = 0
-    """Their number of writers if the run has other trials of the same with another number; else 0."""
+    """The trials' number of writers if trials of the run that share all fields above differ in it; else 0."""
 
     @property
     def name(self) -> str:
@@ -94,14 +94,14 @@ class Arm:
 
 
 def arms_of(trials: Iterable[Trial]) -> tuple[Arm, ...]:
-    """The trials grouped by database, server, column, layout and payload, and by number of writers."""
+    """An arm for each database, server, column, layout and payload, and for each number of writers if they differ."""
     fields = ("database", "server", "column", "layout", "payload")
     arms: dict[tuple[Any, ...], dict[int, list[Trial]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials:
         arms[tuple(getattr(trial, name) for name in fields)][trial.writers].append(trial)
     return tuple(
-        Arm(**dict(zip(fields, shared, strict=True)), trials=tuple(part), writers=writers if len(by_writers) > 1 else 0)
-        for shared, by_writers in sorted(arms.items())
+        Arm(**dict(zip(fields, values, strict=True)), trials=tuple(part), writers=writers if len(by_writers) > 1 else 0)
+        for values, by_writers in sorted(arms.items())
         for writers, part in sorted(by_writers.items())
     )
 
@@ -112,7 +112,7 @@ def with_known_servers(trials: Sequence[Trial]) -> list[Trial]:
     A trial that failed before its server was up may have the name by which the user requested the server. It gets a
     server on which a trial of the same database succeeded, if there is one.
     """
-    good: dict[str, set[str]] = defaultdict(set)
+    good: dict[str, set[str]] = defaultdict(set)  # servers by database
     for trial in trials:
         if trial.status == "ok":
             good[trial.database].add(trial.server)
@@ -123,6 +123,7 @@ def with_known_servers(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def repeats(run: Run, trial: Trial) -> bool:
-    """Whether the same seed gives the same page counts again. Not if several writers race on a server."""
-    in_order = trial.writers == 1 and load_path(run.load_path).in_order
-    return in_order or trial.server in COMPUTED or trial.database == NO_DATABASE
+    """Whether the same seed gives the same page counts again. On a server, this needs a known order of the rows: one
+    writer, and a load path that keeps its order."""
+    known_order = trial.writers == 1 and load_path(run.load_path).in_order
+    return known_order or trial.server in COMPUTED or trial.database == NO_DATABASE

@@ -56,15 +56,15 @@ def judge(group: Group) -> Judgement | None:
     if not ratios:
         return None
     logs = log_ratios([arm.values(metric) for arm in ratios], control.values(metric))
-    judged = [
+    compared = [
         _judged(arm, ratio, float(p)) for (arm, ratio), p in zip(ratios.items(), sign_flip_max(logs), strict=True)
     ]
-    return Judgement(metric, tuple(sorted(judged, key=lambda one: one.ratio.median)))
+    return Judgement(metric, tuple(sorted(compared, key=lambda one: one.ratio.median)))
 
 
 def _judged(arm: Arm, ratio: Summary, p: float) -> ComparedArm:
-    """The arm with its verdict, from its ratio to the control and p of the joint test; `unclear` in few blocks."""
+    """The arm with its verdict, from its ratio to the control and p of the joint test: `unclear` without interval."""
     if not ratio.interval:
         return ComparedArm(arm, ratio, p=nan, verdict="unclear")
-    known = RatioEstimate(ratio=ratio.median, low=ratio.low, high=ratio.high, blocks=ratio.blocks)
-    return ComparedArm(arm, ratio, p, verdict(known, p))
+    estimate = RatioEstimate(ratio=ratio.median, low=ratio.low, high=ratio.high, blocks=ratio.blocks)
+    return ComparedArm(arm, ratio, p, verdict(estimate, p))

@@ -111,8 +111,8 @@ class Group:
 
 
 def splits_inside(group: Group, arm: Arm) -> tuple[dict[int, float], bool]:
-    """(interior splits for each 1,000 rows, by block; whether only the page model knows them). Of an engine that counts
-    them together with those of the last page: both. A split of the last page alone leaves it full, and costs little."""
+    """(interior splits for each 1,000 rows, by block; whether only the page model knows them). If an engine counts
+    interior and edge splits together, they are both in it. Edge splits leave the page full, and cost little."""
     for subject in (KEY, MODEL):
         counts = arm.values(Metric.INTERIOR_SPLITS, subject)
         if subject == KEY:
@@ -173,19 +173,18 @@ def _pairs(run: Run, arms: Sequence[Arm]) -> list[Arm]:
 
 
 def _by_column(arms: tuple[Arm, ...], pairs: list[Arm]) -> list[tuple[str, tuple[Arm, ...]]]:
-    """(column, its arms and the control) for each column if layouts are in several; else all arms, without a column.
+    """(column, its arms and the control) for each column if a layout is in several; else all arms, without a column.
     `pairs` are one part, whatever their columns are."""
     controls = [arm for arm in arms if arm.is_control]
     treatments = [arm for arm in arms if not (arm.is_control or arm in pairs)]
+    column_count = Counter(arm.layout for arm in treatments)  # of each layout: its arms differ in the column
+    separate = sorted({arm.column for arm in treatments if pairs or column_count[arm.layout] > 1})
+    if not separate:
+        return [("", arms)]
     parts = [("default and suiting columns", pairs)] if pairs else []
-    columns = Counter(arm.layout for arm in treatments)
-    if split := sorted({arm.column for arm in treatments if pairs or columns[arm.layout] > 1}):
-        parts += [(column, [arm for arm in treatments if arm.column == column]) for column in split]
-        parts.append(("other columns", [arm for arm in treatments if arm.column not in split]))
-        parts = [(column, part) for column, part in parts if part]
-    if len(parts) > 1 or split:
-        return [(column, tuple(controls + part)) for column, part in parts]
-    return [("", arms)]
+    parts += [(column, [arm for arm in treatments if arm.column == column]) for column in separate]
+    parts.append(("other columns", [arm for arm in treatments if arm.column not in separate]))
+    return [(column, tuple(controls + part)) for column, part in parts if part]
 
 
 def _in_order(group: Group) -> Group:
@@ -202,14 +201,15 @@ def _in_order(group: Group) -> Group:
 
 
 def _cost(group: Group, arm: Arm, metric: Metric) -> float | None:
-    """The arm's median ratio to the control; of the metric itself if there is no control, None without values."""
-    values, base = arm.values(metric), group.control.values(metric) if group.control else {}
+    """The arm's median ratio to the control; of the metric itself if no block has both, None without values."""
+    values = arm.values(metric)
+    base = group.control.values(metric) if group.control else {}
     costs = [values[block] / base[block] for block in values if base.get(block, 0) > 0] or list(values.values())
     return median(costs) if costs else None
 
 
 def phases_of(arm: Arm) -> list[str]:
-    """The names of the phases of the index's life (`1 insert`, `2 delete` …) in order; empty without phases."""
+    """The names of the phases of the index's life (`1 insert`, `2 delete` …) by number; empty without phases."""
     names = {subject.name for subject in arm.readings if subject.kind == SubjectKind.PHASE}
     return sorted(names, key=lambda name: int(name.partition(" ")[0]))
 

@@ -1,6 +1,6 @@
 """p-values of times, corrected for multiple arms: permutation tests within one run, and between two runs.
 
-Both take logarithms in arrays (blocks, arms), with NaN for missing values. `ratios` says why.
+Both tests take logarithms in arrays (blocks, arms), with NaN for missing values. The module `ratios` says why.
 """
 
 from functools import cache
@@ -66,14 +66,14 @@ def sign_flip_max(log_ratios: Floats, *, seed: int = 0) -> Floats:
 
     Beyond 17 blocks, a sample of 2**16 patterns, drawn with `seed`, replaces the full set.
     """
-    known = ~np.isnan(log_ratios)
+    present = ~np.isnan(log_ratios)
     blocks, arms = log_ratios.shape[-2:]
-    counts = known.sum(axis=-2)
+    counts = present.sum(axis=-2)
     if not blocks or not arms:
         return np.full(counts.shape, nan)
-    tested = _have_enough(counts, blocks_needed())
-    statistics = _statistics(np.where(known, log_ratios, 0.0), counts, _patterns(blocks, seed))
-    return np.where(counts > 0, _step_down(statistics, tested), nan)
+    testable = _have_enough(counts, blocks_needed())
+    statistics = _statistics(np.where(present, log_ratios, 0.0), counts, _patterns(blocks, seed))
+    return np.where(counts > 0, _step_down(statistics, testable), nan)
 
 
 def shuffle_max(before: Floats, after: Floats, *, seed: int = 0) -> Floats:
@@ -87,31 +87,32 @@ def shuffle_max(before: Floats, after: Floats, *, seed: int = 0) -> Floats:
     are tested without those that have fewer.
     """
     logs = np.vstack([before, after])
-    known = (~np.isnan(logs)).astype(np.float64)
-    values = np.where(known > 0, logs, 0.0)
-    first = _deals(len(before), len(after), seed)
-    counts, sums = _sums_by_run(first, known), _sums_by_run(first, values)
+    present = (~np.isnan(logs)).astype(np.float64)
+    values = np.where(present > 0, logs, 0.0)
+    deals = _deals(len(before), len(after), seed)
+    counts, sums = _sums_by_run(deals, present), _sums_by_run(deals, values)  # of each run under each deal
     squares = np.sum(values * values, axis=0)
     usable: NDArray[np.bool_] = np.all(counts > 0, axis=0)
-    tested = _have_enough(counts[:, 0].min(axis=0).astype(np.int64), BLOCKS_PER_RUN)
+    testable = _have_enough(counts[:, 0].min(axis=0).astype(np.int64), BLOCKS_PER_RUN)  # [:, 0]: the observed deal
     means = sums / np.maximum(counts, 1)
+    # the variance within the runs, whose two means take two degrees of freedom
     within = np.maximum(squares - (counts * means * means).sum(axis=0), 0) / np.maximum(counts.sum(axis=0) - 2, 1)
     statistics = np.where(usable, np.abs(means[1] - means[0]) / (np.sqrt(within) + _STEADY), 0.0)
-    p: Floats = np.where(usable[0], _step_down(statistics, tested), nan)
+    p: Floats = np.where(usable[0], _step_down(statistics, testable), nan)
     return p
 
 
-def _step_down(statistics: Floats, tested: NDArray[np.bool_]) -> Floats:
-    """p-values as of `step_down_max`; arms that are `tested` are compared among themselves, the rest with all arms."""
+def _step_down(statistics: Floats, testable: NDArray[np.bool_]) -> Floats:
+    """p-values as of `step_down_max`. `testable` arms are tested among themselves, each other arm together with all."""
     p = step_down_max(statistics)
-    if tested.all():
+    if testable.all():
         return p
     # A statistic of 0 can hide no other arm.
-    return np.where(tested, step_down_max(np.where(tested[..., None, :], statistics, 0.0)), p)
+    return np.where(testable, step_down_max(np.where(testable[..., None, :], statistics, 0.0)), p)
 
 
 def _have_enough(counts: NDArray[np.int64], needed: int) -> NDArray[np.bool_]:
-    """(…, arms): whether the number of blocks is at least `needed` or, if no arm has as many, equals the largest."""
+    """(…, arms): whether the number of blocks is at least `needed` or, if no arm has as many, the largest above 0."""
     most = counts.max(axis=-1, keepdims=True)
     enough: NDArray[np.bool_] = counts >= np.clip(most, 1, needed)
     return enough
@@ -127,6 +128,7 @@ def step_down_max(statistics: Floats) -> Floats:
     steps = np.take_along_axis(statistics, order[..., None, :], axis=-1)
     # `running`: for each arm in this order, the largest statistic of it and those behind it
     running = np.maximum.accumulate(steps[..., ::-1], axis=-1)[..., ::-1]
+    # In the observed arrangement, `running` is each arm's own statistic, because none behind it is larger.
     reached = running >= running[..., :1, :] * (1 - _SLACK)
     p = np.empty_like(observed)
     np.put_along_axis(p, order, np.maximum.accumulate(reached.mean(axis=-2), axis=-1), axis=-1)
@@ -157,9 +159,9 @@ def _patterns(blocks: int, seed: int) -> Floats:
     return np.hstack([np.ones((len(flipped), 1)), 1.0 - 2.0 * flipped])
 
 
-def _sums_by_run(first: Floats, values: Floats) -> Floats:
+def _sums_by_run(deals: Floats, values: Floats) -> Floats:
     """(2, deals, arms): sums over the blocks assigned to the first run, and over those assigned to the second."""
-    return np.stack([first @ values, (1 - first) @ values])
+    return np.stack([deals @ values, (1 - deals) @ values])
 
 
 @cache
@@ -167,10 +169,10 @@ def _deals(before: int, after: int, seed: int) -> NDArray[np.float64]:
     """(deals, blocks): 1 for blocks that are assigned to the first run; the observed assignment comes first."""
     blocks = before + after
     observed = np.arange(blocks) < before
-    if comb(blocks, before) <= _EXACT_DEALS:
-        chosen = np.array(list(combinations(range(blocks), before)))
-        deals = np.zeros((len(chosen), blocks))
-        np.put_along_axis(deals, chosen, 1.0, axis=1)
+    if comb(blocks, before) <= _EXACT_DEALS:  # `combinations` begins with the first blocks: the observed ones
+        in_first = np.array(list(combinations(range(blocks), before)))
+        deals = np.zeros((len(in_first), blocks))
+        np.put_along_axis(deals, in_first, 1.0, axis=1)
         return deals
     rng = np.random.default_rng(seed)
     return np.vstack([observed, rng.permuted(np.tile(observed, (_EXACT_DEALS - 1, 1)), axis=1)]).astype(np.float64)

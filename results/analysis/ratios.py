@@ -48,19 +48,19 @@ def ratio_to_control(treated: ByBlock, control: ByBlock) -> RatioEstimate | None
 
 def estimate(logs: Floats) -> RatioEstimate | None:
     """The median of log ratios (one per block, NaN if missing) as a ratio with its interval; None if all are NaN."""
-    known = logs[~np.isnan(logs)]
-    if not len(known):
+    present = logs[~np.isnan(logs)]
+    if not len(present):
         return None
-    middle = float(np.median(known))
-    if len(known) == 1:
+    middle = float(np.median(present))
+    if len(present) == 1:
         return RatioEstimate(exp(middle), low=nan, high=nan, blocks=1)
-    low, high = interval(known, CONFIDENCE)
-    return RatioEstimate(exp(middle), low=exp(low), high=exp(high), blocks=len(known))
+    low, high = interval(present, CONFIDENCE)
+    return RatioEstimate(exp(middle), low=exp(low), high=exp(high), blocks=len(present))
 
 
 def estimate_between(before: Floats, after: Floats) -> RatioEstimate | None:
-    """The ratio exp(median(after) − median(before)) with its interval, from logarithms of two runs' blocks. `blocks` is
-    the smaller of their numbers; None if a run has no value."""
+    """The ratio exp(median(after) − median(before)) with its interval, from logarithms of two runs' blocks (NaN if
+    missing). `blocks` is the smaller of their numbers; None if a run has no value."""
     first, second = (side[~np.isnan(side)] for side in (before, after))
     fewer = min(len(first), len(second))
     if not fewer:
@@ -102,9 +102,8 @@ def equivalent(estimate: RatioEstimate) -> bool:
 
 
 def verdict(estimate: RatioEstimate, p: float) -> Verdict:
-    """`same` if the interval lies within the margin; `faster` or `slower` if the ratio lies beyond it and p reaches
-    ALPHA; else `unclear`, and more blocks may decide. Less of the estimated quantity is better. A significant
-    difference within the margin is `same` if the whole interval is within it, else `unclear`."""
+    """`same` if the whole interval lies within the margin, even if p reaches ALPHA. `faster` (the ratio is below 1) or
+    `slower` if the ratio lies beyond the margin and p reaches ALPHA. Else `unclear`: more blocks may decide."""
     if equivalent(estimate):
         return "same"
     if p <= ALPHA and not 1 / (1 + MARGIN) <= estimate.ratio <= 1 + MARGIN:

@@ -35,7 +35,7 @@ _MACHINE: Final = (
 
 
 def warnings(run: Run, trials: Sequence[Trial], environments: Sequence[Environment]) -> list[str]:
-    """Everything that weakens a run's times; empty if it measured no times (page models)."""
+    """A sentence for everything that weakens a run's times; empty if it measured no times (page models)."""
     timed = [trial for trial in trials if trial.status == "ok" and any(_values([trial], metric) for metric in TIMED)]
     if not timed:
         return []
@@ -100,10 +100,10 @@ def _caches(run: Run, timed: Sequence[Trial], environments: Sequence[Environment
             if (trial.database, trial.server) == (server.database, server.server)
             for size in _values([trial], Metric.INDEX_BYTES, KEY)
         ]
-        size, rows = max(sizes, default=(0.0, 0))
+        size, rows = max(sizes, default=(0.0, 0))  # of the largest index
         if not sizes or not server.cache_bytes or size >= server.cache_bytes:
             continue
-        enough = _rounded(2 * rows * server.cache_bytes / max(size, 1.0))  # an index of twice the cache
+        enough = _rounded(2 * rows * server.cache_bytes / max(size, 1.0))  # for an index of twice the cache
         helps = f"--rows {enough}" + ("" if run.scenario == BEYOND_CACHE else f", or --scenario {BEYOND_CACHE}")
         if any(trial.layout.startswith("file:") for trial in timed):  # --keys: its lines are the rows
             helps = f"a file of {enough} keys"

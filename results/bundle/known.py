@@ -30,8 +30,8 @@ _ANSWERS: Final = frozenset({"on", "off", "true", "false", "yes", "no", "none", 
 
 @cache
 def _engines() -> tuple[Engine, ...]:
-    found = discover("keybench.databases", "ENGINE", folders=True)
-    return tuple(engine for module, engine in found if module.startswith(_OURS) and isinstance(engine, Engine))
+    pairs = discover("keybench.databases", "ENGINE", folders=True)
+    return tuple(engine for module, engine in pairs if module.startswith(_OURS) and isinstance(engine, Engine))
 
 
 @cache
@@ -55,10 +55,10 @@ def titles() -> Mapping[str, str]:
 
 @cache
 def settings() -> Mapping[str, frozenset[str]]:
-    """The words, in lower case, that each known setting of a server may have as its value. Known are settings that
-    keybench gives to servers of its own, those that users choose by `--set`, and page sizes."""
-    known = dict.fromkeys([*_PAGES, *(one.name for engine in _engines() for one in engine.settable)], _ANSWERS)
+    """The words, in lower case, that a setting may have as its value, by the setting's name: of settings that keybench
+    gives to servers of its own, of those that users choose by `--set`, and of page sizes."""
+    values = dict.fromkeys([*_PAGES, *(one.name for engine in _engines() for one in engine.settable)], _ANSWERS)
     for engine, profile, size in product(_engines(), get_args(Profile), get_args(CacheSize)):
         for name, value in engine.settings(profile, size).values.items():
-            known[name] = known.get(name, _ANSWERS) | {value.lower()}
-    return known
+            values[name] = values.get(name, _ANSWERS) | {value.lower()}
+    return values

@@ -48,12 +48,12 @@ Names = Mapping[str, str]
 
 
 class Texts(dict[str, str]):
-    """`Names` that stand for themselves, as all other foreign texts then do. It holds those that a bundle has."""
+    """`Names` for a bundle with foreign texts: each text stands for itself. `stand_in` collects them here."""
 
 
 def public_names(run: Run, trials: Iterable[Trial]) -> Names:
-    """What stands for each layout, column, database, scenario, writer and wait that is not keybench's: `writer 3`. If
-    things of several kinds have the same name, it stands for the first of them everywhere."""
+    """What stands for each name of a layout, column, database, scenario, writer or wait that is not keybench's, such as
+    `writer 3`. If things of several kinds have the same name, its first kind counts for all of them."""
     trials = list(trials)
     subjects = [reading.subject for trial in trials for reading in trial.readings]
     planned = [one for one in run.part("scenario").get("writer") or () if isinstance(one, Mapping)]
@@ -82,14 +82,14 @@ def _without_payload(scenario: str) -> str:
 
 
 def public_run(run: Run, names: Names) -> Run:
-    """The run with known fields alone; its command is written anew from what was measured."""
+    """The run with known fields alone; its command is made anew from them."""
     definition = {name: _public(run.definition[name], names) for name in _DEFINITION if name in run.definition}
     if "titles" in run.definition:
         definition["titles"] = {name: title for name, title in titles().items() if name in run.part("titles")}
     if "scenario" in run.definition:
         scenario = run.part("scenario")
-        known = (*_SCENARIO, "title") if isinstance(names, Texts) else _SCENARIO
-        definition["scenario"] = {name: _public(scenario[name], names) for name in known if name in scenario}
+        field_names = (*_SCENARIO, "title") if isinstance(names, Texts) else _SCENARIO
+        definition["scenario"] = {name: _public(scenario[name], names) for name in field_names if name in scenario}
     machine = {
         name: _public(run.machine[name], names)
         for name in ("cores", "memory_bytes", "load_1min")
@@ -167,14 +167,15 @@ def _word(text: str, names: Names) -> str:
 
 
 def stand_in(text: str, names: Names, kind: str) -> str:
-    """What stands for a foreign text: itself, in one line, in `Texts`; else the name's number, or its kind."""
+    """What stands for a foreign text: the text in one line, if `names` are `Texts`; else the name's number or, if it is
+    no name, its `kind`."""
     if text and isinstance(names, Texts):
         names[text] = printable(" ".join(text.split()))[:_LONGEST]
     return names.get(text, kind) if text else ""
 
 
 def _public(value: Any, names: Names) -> Any:
-    """A value of JSON with numbers, known words and what stands for names; unknown fields are left out."""
+    """A value of JSON with numbers, known words and what stands for names; without fields of unknown names."""
     if isinstance(value, str):
         return _word(value, names)
     if isinstance(value, Mapping):
@@ -186,7 +187,7 @@ def _public(value: Any, names: Names) -> Any:
 
 
 def _hardware(text: str) -> str:
-    """The known words and the numbers of a text on a processor, a system or a version."""
+    """Only the known words and the numbers of a text on a processor, a system or a version."""
     public = []
     for word in text.split():
         if word in _HARDWARE:
@@ -202,7 +203,7 @@ def _server(name: str) -> str:
 
 
 def _subject(subject: Subject, names: Names) -> Subject:
-    """The subject; writers and waits, whose names users and servers choose, by what stands for these names."""
+    """The subject; of writers and waits, whose names users and servers choose, with what stands for the name."""
     if subject.kind in (SubjectKind.WRITER, SubjectKind.WAIT):
         return replace(subject, name=_word(subject.name, names))
     return subject
@@ -210,12 +211,12 @@ def _subject(subject: Subject, names: Names) -> Subject:
 
 def _command(run: Run) -> str:
     """A command that measures the same again, made from the public run."""
-    listed = {
+    lists = {
         "--db": run.definition.get("databases"),
         "--layout": run.definition.get("layouts"),
         "--column": list(run.columns),
     }
-    options = [f"{option} {','.join(names)}" for option, names in listed.items() if isinstance(names, list) and names]
+    options = [f"{option} {','.join(names)}" for option, names in lists.items() if isinstance(names, list) and names]
     options.append(f"--scenario {run.scenario}")
     if isinstance(rows := run.definition.get("rows"), int):
         options.append(f"--rows {rows}")
@@ -282,7 +283,7 @@ def _work(trial: Trial) -> _Work:
 
 
 def _relative(run: Run, trial: Trial, times: _Times) -> Trial:
-    """The trial with each time over the control's; without what its duration could be computed from."""
+    """The trial with each time as a ratio to the control's; without what its duration could be computed from."""
     control = times.get(_work(trial), {})
     readings = []
     for one in trial.readings:

@@ -65,7 +65,7 @@ class Bundle:
 
 
 class _Wrong(ValueError):
-    """What does not fit, and the next step if there is another than to ask for the file again."""
+    """What does not fit in a bundle, and the next step: by default, to ask for the file again."""
 
     def __init__(self, what: str, step: str = _AGAIN) -> None:
         super().__init__(what)
@@ -95,7 +95,7 @@ def read_bundle(path: Path) -> Bundle:
 
 
 def _files(archive: zipfile.ZipFile) -> dict[str, bytes]:
-    """The checked files by name."""
+    """The files of the archive by name. `_Wrong` if one is missing, too many, or does not fit its sum."""
     names = archive.namelist()
     if MANIFEST not in names:
         raise _Wrong(f"it has no {MANIFEST}", "name a file of `keybench export --bundle`")
@@ -105,15 +105,15 @@ def _files(archive: zipfile.ZipFile) -> dict[str, bytes]:
         raise _Wrong(f"it has schema {schema}, and keybench {keybench.__version__} knows {SCHEMA}", "update keybench")
     if schema != SCHEMA:
         raise _Wrong(f"its schema is {shortened(schema)} and not {SCHEMA}")
-    listed = manifest.get("files")
-    if not isinstance(listed, dict) or set(listed) != set(FILES):
+    sums = manifest.get("files")
+    if not isinstance(sums, dict) or set(sums) != set(FILES):
         raise _Wrong(f"{MANIFEST} does not list {', '.join(FILES)}")
     if sorted(names) != sorted([MANIFEST, *FILES]):
         raise _Wrong(f"it does not hold {MANIFEST}, {', '.join(FILES)}, each once and nothing else")
     files = {}
     for name in FILES:
         data = _unpacked(archive, name)
-        expected = listed[name].get("sha256") if isinstance(listed[name], dict) else None
+        expected = sums[name].get("sha256") if isinstance(sums[name], dict) else None
         if sha256(data).hexdigest() != expected:
             raise _Wrong(f"the sum of {name} does not fit, so it was changed or damaged after it was written")
         files[name] = data
@@ -121,7 +121,7 @@ def _files(archive: zipfile.ZipFile) -> dict[str, bytes]:
 
 
 def _unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
-    """The content of one file, in pieces until it is larger than its limit: its stated size may be wrong."""
+    """The content of one file, read in pieces and refused once it is over its limit: its stated size may be wrong."""
     if archive.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise _Wrong(f"{name} is packed by another method than deflate")  # zipfile unpacks others without a limit
     most = MOST_BYTES.get(name, MOST_OTHER_BYTES)
@@ -210,7 +210,8 @@ class _RunFile(_Part, extra="forbid"):
 def _run(text: str) -> tuple[Run, tuple[Environment, ...], tuple[str, ...]]:
     """The run, its servers' environments and its warnings, from the text of `RUN`."""
     content = _object(text, RUN)
-    if _ESCAPED.search(text) or not text.translate(dict.fromkeys(map(ord, "\t\n\r"))).isprintable():
+    one_line = text.translate(dict.fromkeys(map(ord, "\t\n\r")))  # these stand between JSON's values
+    if _ESCAPED.search(text) or not one_line.isprintable():
         raise _Wrong(f"{RUN} has characters that cannot be printed")
     try:
         checked = _RunFile.model_validate(content)
@@ -222,7 +223,8 @@ def _run(text: str) -> tuple[Run, tuple[Environment, ...], tuple[str, ...]]:
 
 
 class _Texts(dict[str, str]):
-    """The texts of a table, each once, however often it stands there. None may hold what changes a terminal."""
+    """The texts of a table, each once, however often it stands there. Raises `_Wrong` if they are too long together, or
+    if one has characters that could change a terminal."""
 
     room = MOST_TEXT
 
@@ -291,8 +293,8 @@ def _trial(row: Mapping[str, str], run: Run, texts: _Texts) -> Trial:
         raise _Wrong("a trial has no layout")
     if row["database"] in RESTRICTED and (seconds or started != run.started):
         raise _Wrong(_licence(row["database"]))
-    named: dict[str, Any] = {name: texts[row[name]] for name in _TEXTS}
-    return Trial(**named, **numbers, started=started, seconds=seconds)
+    words: dict[str, Any] = {name: texts[row[name]] for name in _TEXTS}
+    return Trial(**words, **numbers, started=started, seconds=seconds)
 
 
 def _reading(row: Mapping[str, str], trial: Trial, texts: _Texts) -> Reading:

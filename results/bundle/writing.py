@@ -59,7 +59,8 @@ def write_bundle(store: Store, name: str, path: Path, agree: Callable[[Sequence[
     """Writes the run's bundle, atomically, and returns its path. Raises UsageError if the run is unknown or has no
     trial, or the file cannot be written.
 
-    With `agree`, foreign names and texts are in it as they are. `agree` gets them first, and raises if they must not.
+    With `agree`, foreign names and texts are in the bundle as they are. Before anything is written, `agree` gets them
+    and raises if they must not be in it.
     """
     run = store.run(name)
     trials = store.trials(run.id)
@@ -84,14 +85,14 @@ def write_bundle(store: Store, name: str, path: Path, agree: Callable[[Sequence[
     }
     content = archive(run.id, {name: text.encode("utf-8", "backslashreplace") for name, text in files.items()})
     if agree:
-        agree(sorted(set(names.values())))
+        agree(sorted(set(names.values())))  # `private.Texts` has collected them
     with atomic_file(path) as part:
         part.write_bytes(content)
     return path
 
 
 def archive(run_id: str, files: Mapping[str, bytes]) -> bytes:
-    """The bundle of the run with these files, `RUN` and `VALUES`, and with a manifest and `ABOUT` made anew."""
+    """The content of a bundle: of these files `RUN` and `VALUES`, with a manifest and `ABOUT` that are made here."""
     about = ABOUT_TEXT.format(run=run_id, version=keybench.__version__).encode()
     files = {RUN: files[RUN], VALUES: files[VALUES], ABOUT: about}
     manifest = {
@@ -114,7 +115,7 @@ def _values(run: Run, trials: list[Trial]) -> str:
     rows = []
     for trial in trials:
         of_trial = list(tidy.values(run.id, [trial], run.load_path))
-        for row, reading in zip(of_trial, trial.readings, strict=False):
+        for row, reading in zip(of_trial, trial.readings, strict=False):  # a failed trial has a row and no reading
             row["unit"] = private.unit(trial.database, reading)
         rows += of_trial
     return csv_text(rows)

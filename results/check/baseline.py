@@ -40,7 +40,7 @@ FORMAT = 1
 Value = float | None
 
 _ANOTHER = "or give --baseline another file"
-"""The end of a message; `[3:]` leaves out the "or"."""
+"""The end of a message; `_ANOTHER[3:]` is without the "or"."""
 _DECIMALS = 6
 
 
@@ -227,31 +227,31 @@ LIMITS: Mapping[Metric, float] = {Metric.INSERT_SECONDS: 10, Metric.LOG_BYTES: 5
 
 def measure(groups: Iterable[Group], limits: Mapping[Metric, float]) -> Baseline:
     """What a run can be compared by: exact counts as they are, and metrics with a limit as ratios to the control."""
-    now = Baseline(limits=dict(limits))
+    measured = Baseline(limits=dict(limits))
     for group in groups:
         work, server, repeating = work_of(group), server_of(group), repeats(group.run, group.trials[0])
         if repeating and (counts := _count_arms(group)):
-            now.counts.append(CountGroup(work=work, conditions=server | {"seed": group.run.seed}, arms=counts))
-        wanted = [metric for metric in limits if not (metric.definition.exact and repeating)]
-        if not group.modelled and (ratios := _time_arms(group, wanted)):
-            now.times.append(TimeGroup(work=work, conditions=server | machine_of(group), arms=ratios))
-    return now
+            measured.counts.append(CountGroup(work=work, conditions=server | {"seed": group.run.seed}, arms=counts))
+        as_ratios = [metric for metric in limits if not (metric.definition.exact and repeating)]
+        if not group.modelled and (ratios := _time_arms(group, as_ratios)):
+            measured.times.append(TimeGroup(work=work, conditions=server | machine_of(group), arms=ratios))
+    return measured
 
 
 def _count_arms(group: Group) -> list[CountArm]:
     """The counts of each arm and subject: a list of the blocks' values, or the value of block 1 alone."""
-    counted = []
+    entries = []
     for arm in group.arms:
         for subject, readings in sorted(arm.readings.items()):
             counts = {}
             for metric, by_block in sorted(readings.items()):
                 values = {block: reading.value for block, reading in by_block.items() if _is_count(reading, arm.server)}
-                if known := {block: value for block, value in values.items() if value is not None}:
-                    blocks = _in_blocks(known)
+                if present := {block: value for block, value in values.items() if value is not None}:
+                    blocks = _in_blocks(present)
                     counts[metric] = blocks if len(blocks) > 1 else blocks[0]
             if counts:
-                counted.append(CountArm(layout=arm.layout, column=arm.column, subject=subject, counts=counts))
-    return counted
+                entries.append(CountArm(layout=arm.layout, column=arm.column, subject=subject, counts=counts))
+    return entries
 
 
 def _is_count(reading: Reading, server: str) -> bool:
@@ -272,16 +272,16 @@ def _in_blocks(values: ByBlock) -> list[Value]:
 
 
 def _time_arms(group: Group, metrics: Iterable[Metric]) -> list[TimeArm]:
-    """The ratios of each arm to the control, in the arm's own column if the control was measured there too."""
+    """The ratios of each arm to the control: to the one in the arm's own column if there is one, else to the first."""
     controls = [arm for arm in group.arms if arm.is_control and arm.good]
     if not controls:
         return []
-    timed = []
+    entries = []
     for arm in group.treatments:
         control = next((other for other in controls if other.column == arm.column), controls[0])
         ratios = {metric: by_block_ratios(arm.values(metric), control.values(metric)) for metric in metrics}
-        timed += [_time_arm(arm, metric, known) for metric, known in ratios.items() if known]
-    return timed
+        entries += [_time_arm(arm, metric, by_block) for metric, by_block in ratios.items() if by_block]
+    return entries
 
 
 def _time_arm(arm: Arm, metric: Metric, ratios: ByBlock) -> TimeArm:

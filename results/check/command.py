@@ -135,6 +135,7 @@ def _percent(option: str, value: str) -> float:
 
 
 def _append(path: Path, text: str) -> None:
+    """Writes the text behind what the file holds, or to standard output. UsageError if it cannot be written."""
     if str(path) in STANDARD_OUTPUT:
         cli.write(text)
         return
@@ -167,7 +168,7 @@ def _scenario(work: Conditions) -> str:
     """The scenario in a few words."""
     rows, payload, writers = work.get("rows"), work.get("payload"), work.get("writers")
     parts = [f"{work.get('scenario')}", f"{rows:,} rows" if isinstance(rows, int) else ""]
-    parts.append(f"{payload} characters" if payload != 100 else "")
+    parts.append(f"{payload} characters" if payload != 100 else "")  # 100, one writer and "clustered" are usual
     parts.append(f"{writers} writers" if writers != 1 else "")
     parts.append(str(work.get("key")) if work.get("key") != "clustered" else "")
     return ", ".join(part for part in parts if part)
@@ -185,11 +186,11 @@ _BY_CAUSE: Final[tuple[Kind, ...]] = ("failed", "changed")
 
 
 def finding_lines(outcome: Outcome) -> Iterator[str]:
-    """A line for each cause of a difference from the baseline, the worst first; at most `MOST_LISTED` of a kind."""
+    """A line for each cause of a difference from the baseline, the worst kinds first; at most `MOST_LISTED` of each."""
     for kind in _LISTED:
         causes: dict[str, list[CheckFinding]] = {}
         for number, finding in enumerate(outcome.of_kind(kind)):
-            error = finding.note.partition(": ")[2] if kind == "failed" else ""
+            error = finding.note.partition(": ")[2] if kind == "failed" else ""  # behind "block 3: "
             causes.setdefault(f"{finding.work} {error}" if kind in _BY_CAUSE else str(number), []).append(finding)
         for findings in list(causes.values())[:MOST_LISTED]:
             yield _line(findings)
@@ -199,7 +200,8 @@ def finding_lines(outcome: Outcome) -> Iterator[str]:
 
 def _line(findings: Sequence[CheckFinding]) -> str:
     """One cause: its most telling finding, and how many others it has, of which layouts."""
-    first = min(findings, key=lambda one: (_is_harmless(one), one.metric != Metric.LEAF_PAGES))  # the first such one
+    # the first that is not harmless, of leaf pages if possible
+    first = min(findings, key=lambda one: (_is_harmless(one), one.metric != Metric.LEAF_PAGES))
     title = "change" if all(map(_is_harmless, findings)) else _TITLES.get(first.kind, first.kind)
     subject = "" if first.subject == KEY else str(first.subject)
     database = f"{first.work.get('database')} ({first.work.get('server')})"
@@ -215,9 +217,9 @@ def _is_harmless(finding: CheckFinding) -> bool:
 
 
 def _word(outcome: Outcome) -> str:
-    """The verdict in a word or two: JSON has that of the exit code alone."""
-    better = outcome.exit_code == 1 and all(map(_is_harmless, outcome.of_kind(*REGRESSIONS)))
-    return "change" if better else _VERDICTS[outcome.exit_code]
+    """The verdict in a word or two: `change` if all changed counts are harmless, which JSON does not tell apart."""
+    harmless = outcome.exit_code == 1 and all(map(_is_harmless, outcome.of_kind(*REGRESSIONS)))
+    return "change" if harmless else _VERDICTS[outcome.exit_code]
 
 
 def verdict(outcome: Outcome) -> str:
@@ -268,5 +270,5 @@ def markdown(outcome: Outcome, run_id: str, lines: Iterable[str]) -> str:
     """The summary: the verdict as a heading, and the lines that the terminal shows. Four spaces before a line make it
     code in Markdown: names and errors come from whoever made the run, and as code they can neither change the page nor
     mention anybody."""
-    listed = "".join(f"    {' '.join(line.split())}\n" for line in lines)  # an error may have several lines
-    return f"### {_SIGNS[outcome.exit_code]} keybench: run {run_id}, {_word(outcome)}\n\n{listed}\n"
+    code_lines = "".join(f"    {' '.join(line.split())}\n" for line in lines)  # an error may have several lines
+    return f"### {_SIGNS[outcome.exit_code]} keybench: run {run_id}, {_word(outcome)}\n\n{code_lines}\n"

@@ -63,7 +63,7 @@ class Outcome:
         """1 for a regression, 3 if a question stays open or something was not measured, else 0."""
         if self.of_kind(*REGRESSIONS):
             return 1
-        return 3 if self.of_kind("unclear", "not measured") or not self.counts + self.ratios else 0
+        return 3 if self.of_kind("unclear", "not measured") or self.counts + self.ratios == 0 else 0
 
 
 def failures(groups: Iterable[Group]) -> list[CheckFinding]:
@@ -80,7 +80,7 @@ def failures(groups: Iterable[Group]) -> list[CheckFinding]:
 def decide(
     run: Baseline, baseline: Baseline, limits: Mapping[Metric, float], failed: Sequence[CheckFinding] = ()
 ) -> Outcome:
-    """Compares what a run measured with its baseline; `limits` are per cent by metric."""
+    """Compares what a run measured with its baseline; `limits` are per cent by metric, `failed` its failed trials."""
     findings = list(failed)
     counts = ratios = 0
     for group, before in _matched(run.counts, baseline.counts, "page counts", findings):
@@ -109,7 +109,7 @@ def _matched(
         if before is not None:
             yield group, before
         elif same_work:
-            # The conditions that differ from the most similar group.
+            # the differences from the most similar group: the one with the fewest
             differing = min(
                 (list(comparison.differences(group.conditions, other.conditions, ".")) for other in same_work), key=len
             )
@@ -120,15 +120,15 @@ def _matched(
 
 
 def _shown(value: object) -> str:
-    """The value of a condition in words; a whole table, which the other side lacks, is not written out."""
+    """The value of a condition in words: None is that of a side that lacks it; a whole table is not written out."""
     return "none" if value is None else "others" if isinstance(value, dict) else str(value)
 
 
 def _of_one_side(
     group: BaselineGroup[AnyArm], before: BaselineGroup[AnyArm], what: str, failed: Iterable[CheckFinding]
 ) -> list[CheckFinding]:
-    """A finding for each arm that only the run or only the baseline has; none for arms that failed. `what`: page counts
-    or times; `failed`: the findings that failed arms already have."""
+    """A finding for each arm that only the run or only the baseline has; none for arms that failed and so have one in
+    `failed`. `what`: page counts or times."""
     now, then = ({arm.key: (arm.layout, arm.column) for arm in one.arms} for one in (group, before))
     # An arm has several keys, one a metric or a subject: a dict lists it once, in the order of the arms.
     new = dict.fromkeys(arm for key, arm in now.items() if key not in then)
@@ -150,13 +150,13 @@ def _of_one_side(
 def _compare_counts(group: CountGroup, before: CountGroup, findings: list[CheckFinding]) -> int:
     """Adds a finding for each metric that differs in a block. Returns the number of counts compared."""
     now, compared = {arm.key: arm for arm in group.arms}, 0
-    for old in (arm for arm in before.arms if arm.key in now):
+    for old in (arm for arm in before.arms if arm.key in now):  # `_of_one_side` has the others
         for metric in old.counts:
-            earlier = {block: value for block, value in old.by_block(metric).items() if value is not None}
-            values = now[old.key].by_block(metric)
-            blocks = len({*earlier} & {*values})
+            old_values = {block: value for block, value in old.by_block(metric).items() if value is not None}
+            new_values = now[old.key].by_block(metric)
+            blocks = len({*old_values} & {*new_values})
             compared += blocks
-            if changed := comparison.exact_changes(earlier, values, _EQUAL):
+            if changed := comparison.exact_changes(old_values, new_values, _EQUAL):
                 findings.append(_changed(group.work, now[old.key], metric, changed, blocks))
     return compared
 
@@ -183,28 +183,28 @@ def _compare_times(
     group: TimeGroup, before: TimeGroup, limits: Mapping[Metric, float], findings: list[CheckFinding]
 ) -> int:
     """Adds a finding for each ratio that run and baseline both have. Returns the number of ratios."""
-    earlier = {arm.key: arm for arm in before.arms}
-    shared = [(earlier[arm.key], arm) for arm in group.arms if arm.key in earlier]
+    old_arms = {arm.key: arm for arm in before.arms}
+    pairs = [(old_arms[arm.key], arm) for arm in group.arms if arm.key in old_arms]
     changes = comparison.changes_between_runs(
-        [comparison.logs(old.by_block) for old, _ in shared], [comparison.logs(now.by_block) for _, now in shared]
+        [comparison.logs(old.by_block) for old, _ in pairs], [comparison.logs(now.by_block) for _, now in pairs]
     )
-    for (old, now), change in zip(shared, changes, strict=True):
+    for (old, now), change in zip(pairs, changes, strict=True):
         kind, note = _verdict(old, now, change, limits[now.metric] / 100)
         ratios = f"{old.ratio:.3g}×", f"{now.ratio:.3g}×"
         findings.append(CheckFinding(kind, group.work, now.layout, now.column, KEY, now.metric, *ratios, note))
-    return len(shared)
+    return len(pairs)
 
 
 def _verdict(old: TimeArm, now: TimeArm, change: comparison.Change, limit: float) -> tuple[Kind, str]:
     """(the kind of finding on one ratio, the figures that decided it). `limit`: the share by which it may grow."""
     ratio = change.ratio
-    blocks, earlier = len(now.by_block), len(old.by_block)
-    needed = blocks_needed(earlier)
+    blocks, old_blocks = len(now.by_block), len(old.by_block)
+    needed = blocks_needed(old_blocks)
     if old.by_block.keys() == now.by_block.keys() and not comparison.exact_changes(old.by_block, now.by_block, _EQUAL):
         return "kept", "exactly the same values"
     if ratio is None or blocks < needed:
-        most = f"{needed} are needed" if needed < _MANY else "the baseline needs 2 or more"
-        return "unclear", f"too few blocks: {blocks} here, {earlier} in the baseline, {most}"
+        requirement = f"{needed} are needed" if needed < _MANY else "the baseline needs 2 or more"
+        return "unclear", f"too few blocks: {blocks} here, {old_blocks} in the baseline, {requirement}"
     kind: Kind = "kept"
     why = ""
     if change.p <= ALPHA and ratio.ratio > 1 + limit:

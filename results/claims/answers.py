@@ -89,7 +89,7 @@ def _row(
     claim: Claim, verdict: Verdict, reason: str, *, question: ClaimQuestion | None = None, group: Group | None = None,
     answer: ClaimAnswer | None = None,
 ) -> ClaimRow:  # fmt: skip
-    """The row of a claim. With a group, of what its trials say; with an answer alone, of arithmetic."""
+    """The row of a claim: with `group`, of what its trials say; with an answer and no group, of arithmetic."""
     source = claim.source
     author = f"{source.author} {source.year}" if source.year else source.author
     differs = [source.differs, claim.differs]
@@ -153,16 +153,16 @@ def answers(groups: Sequence[Group]) -> list[ClaimRow]:
 
 def _answer_question(claim: Claim, question: ClaimQuestion, groups: Sequence[Group]) -> list[ClaimRow]:
     """A row for each database that answers the question; if none does, one that says why."""
-    if (value := question.ours) is not None:
+    if (value := question.ours) is not None:  # arithmetic
         exact = ClaimAnswer(value, low=value, high=value, blocks=0, enough=True, origin="computed")
         verdict, reason = judge(question, exact)
         return [_row(claim, verdict, f"{reason} {question.how}".strip(), question=question, answer=exact)]
     answered, problems = [], []
     for database in question.databases:
-        asked = [group for group in groups if group.database == database and can_answer(group, question)]
-        tried = [(group, estimate(group, question)) for group in asked]
-        good = [(group, answer) for group, answer in tried if isinstance(answer, ClaimAnswer)]
-        problems += [f"{_place(group)}: {answer}" for group, answer in tried if isinstance(answer, str)]
+        candidates = [group for group in groups if group.database == database and can_answer(group, question)]
+        results = [(group, estimate(group, question)) for group in candidates]
+        good = [(group, answer) for group, answer in results if isinstance(answer, ClaimAnswer)]
+        problems += [f"{_place(group)}: {answer}" for group, answer in results if isinstance(answer, str)]
         if good:
             # Of several that are equally good, the last one: runs are in order of time.
             group, answer = max(reversed(good), key=lambda one: _rank(question, *one))
@@ -195,7 +195,7 @@ def judge(question: ClaimQuestion, answer: ClaimAnswer) -> tuple[Verdict, str]:
     interval lies within the margin. Figures that repeat exactly are judged by their median over blocks.
     """
     low, high = question.region
-    nothing = question.no_effect
+    no_effect = question.no_effect
     if not answer.enough:
         return "undecided", f"Too few blocks for an interval: use --blocks {ENOUGH_BLOCKS}."
     least, most = (answer.value, answer.value) if question.exact else (answer.low, answer.high)
@@ -206,27 +206,27 @@ def judge(question: ClaimQuestion, answer: ClaimAnswer) -> tuple[Verdict, str]:
         if least > high or most < low:
             return "contradicted", f"There is a difference: it lies beyond {margin}."
         return "undecided", f"The interval lies partly beyond {margin}: {_MORE_BLOCKS}."
-    if nothing is None or low < nothing < high:
+    if no_effect is None or low < no_effect < high:  # a plain figure
         if least > high or most < low:
             return "not reproduced", f"It lies {'above' if least > high else 'below'} what was published."
         if low <= least and most <= high:
             return "reproduced", ""
         return "undecided", f"The interval contains both the published figure and others: {_MORE_BLOCKS}."
     negligible = question.negligible
-    if low >= nothing:
-        return _effect((low, high), (least, most), nothing, negligible)
+    if low >= no_effect:
+        return _effect((low, high), (least, most), no_effect, negligible)
     # A published decrease: with all signs turned, it is judged as an increase.
-    return _effect((-high, -low), (-most, -least), -nothing, (-negligible[1], -negligible[0]))
+    return _effect((-high, -low), (-most, -least), -no_effect, (-negligible[1], -negligible[0]))
 
 
 Span = tuple[float, float]
 """Lowest and highest value."""
 
 
-def _effect(published: Span, ours: Span, nothing: float, negligible: Span) -> tuple[Verdict, str]:
-    """The verdict on an increase: the `published` range, our interval, and the values that are no effect (`nothing`
+def _effect(published: Span, ours: Span, no_effect: float, negligible: Span) -> tuple[Verdict, str]:
+    """The verdict on a published increase, from its range, our interval, and the values that are no effect (`no_effect`
     exactly, `negligible` for practical purposes)."""
-    (low, high), (least, most) = published, ours  # the published effect is an increase: `low` is not below `nothing`
+    (low, high), (least, most) = published, ours  # an increase: `low` is not below `no_effect`
     if most < negligible[0]:
         return "contradicted", "The effect goes the other way."
     if least > high:
@@ -234,10 +234,10 @@ def _effect(published: Span, ours: Span, nothing: float, negligible: Span) -> tu
     if most < low:
         if most <= negligible[1]:
             return "not reproduced", "There is no effect, or hardly any."
-        if least <= nothing:
+        if least <= no_effect:
             return "not reproduced", "The effect is smaller than published, if there is any."
         return "not reproduced", "The effect goes the same way but is smaller than published."
-    if least > nothing:
+    if least > no_effect:
         return "reproduced", ""
     return "undecided", f"The interval contains both the published figure and no effect: {_MORE_BLOCKS}."
 
@@ -250,10 +250,10 @@ _UNTESTED = ("not measured", "not testable")
 
 def as_text(rows: Sequence[ClaimRow], *, everything: bool) -> str:
     """The rows as text with a final newline; without `everything`, only rows that have an answer."""
-    left = [row for row in rows if row.verdict in _UNTESTED]
+    others = [row for row in rows if row.verdict in _UNTESTED]
     parts = [_listing(rows if everything else with_answer(rows)), _counts(rows)]
-    if left and not everything:
-        parts.append(f"--all lists the other {len(left)} too, with the reasons and the commands that measure them.\n")
+    if others and not everything:
+        parts.append(f"--all lists the other {len(others)} too, with the reasons and the commands that measure them.\n")
     return "\n".join(part for part in parts if part)
 
 
@@ -266,15 +266,15 @@ def _listing(rows: Sequence[ClaimRow]) -> str:
     """Each claim with its questions, and under each question its answers."""
     lines: list[str] = []
     for _, rows_of_claim in groupby(rows, key=lambda row: row.claim):
-        answers = list(rows_of_claim)
-        first = answers[0]
+        of_claim = list(rows_of_claim)
+        first = of_claim[0]
         lines += ["", *_wrapped(f"{first.claim}: {first.statement}", 0)]
         lines += _wrapped(f"{first.source}. {first.differs}", 2)
-        for (published, question), answered in groupby(answers, key=lambda row: (row.published, row.question)):
+        for (published, question), rows_of_question in groupby(of_claim, key=lambda row: (row.published, row.question)):
             if question:
                 asked = f"{published} ({question})" if question != ARITHMETIC else published
                 lines += _wrapped(f"published: {asked}", 2, 4)
-            for row in answered:
+            for row in rows_of_question:
                 lines += _answer(row)
     return "\n".join(lines[1:]) + "\n" if lines else ""
 

@@ -88,7 +88,7 @@ class ClaimQuestion(_Part):
     chunks: Annotated[int, Field(ge=2)] = 2
     value: float | None = None
     within: Factor = 0.05
-    """Values this close to the published one, or to no effect, are equal: a factor minus 1, of differences in units."""
+    """Values this close to the published one, or to no effect, equal it: a factor minus 1, or a difference in units."""
     low: float | None = None
     high: float | None = None
     """The published range, instead of `value`; if only one bound is given, the other side is open."""
@@ -147,7 +147,8 @@ class ClaimQuestion(_Part):
 
     @property
     def negligible(self) -> tuple[float, float]:
-        """(lowest, highest) negligible effect: both are "no effect", unless only a direction was published."""
+        """(lowest, highest) effect that counts as none: up to `within` where only a direction was published, else "no
+        effect" itself. For comparisons that have a `no_effect`."""
         centre = self.no_effect
         assert centre is not None
         margin = self.within if self.direction else 0.0
@@ -166,6 +167,7 @@ class ClaimQuestion(_Part):
             low, high = value - self.within, value + self.within
         else:
             low, high = sorted((value / (1 + self.within), value * (1 + self.within)))
+        # of a direction: all values beyond those that are no effect
         return {"": (low, high), "less": (-inf, low), "more": (high, inf)}[self.direction]
 
     @model_validator(mode="after")
@@ -198,15 +200,15 @@ class ClaimQuestion(_Part):
         """The command that answers it; empty if arithmetic does."""
         if not self.scenario:
             return ""
-        alone = NO_DATABASE in self.databases
+        keys_alone = NO_DATABASE in self.databases
         sides = [side for side in self.sides if side.layout != CONTROL]
         options = {
-            "--db": "" if alone else ",".join(self.on or self.databases),
+            "--db": "" if keys_alone else ",".join(self.on or self.databases),
             "--server": MODEL_SERVER if self.modellable else "",
             "--scenario": self.scenario,
             "--rows": self.rows,
             "--writers": self.writers,
-            "--column": "" if alone else ",".join(sorted({side.column for side in sides if side.column})),
+            "--column": "" if keys_alone else ",".join(sorted({side.column for side in sides if side.column})),
             "--blocks": 1 if self.exact else ENOUGH_BLOCKS,
             "--layout": ",".join(dict.fromkeys(side.layout for side in sides)) or CONTROL,
         }

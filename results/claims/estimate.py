@@ -22,13 +22,13 @@ _OTHER_ORDER = "binary16-mssql"
 
 
 def answering_groups(run: Run, trials: Iterable[Trial], environments: Iterable[Environment]) -> list[Group]:
-    """The trials of a run in groups, sorted by their work. In trials without a database, the arm's column says how the
-    keys were made, so that the ways can be compared."""
-    named = (
+    """The trials of a run in groups, sorted by their work. In trials without a database, the server's name says how the
+    keys were made: it becomes the column, so that the ways are arms of one group and can be compared."""
+    prepared = (
         replace(trial, server="", column=trial.server, writers=0) if trial.database == NO_DATABASE else trial
         for trial in trials
     )
-    return sorted(groups_of(run, named, environments), key=lambda group: group.work)
+    return sorted(groups_of(run, prepared, environments), key=lambda group: group.work)
 
 
 def can_answer(group: Group, question: ClaimQuestion) -> bool:
@@ -42,7 +42,8 @@ def can_answer(group: Group, question: ClaimQuestion) -> bool:
 
 
 def arm_of(group: Group, side: ClaimSide) -> Arm | None:
-    """The arm that a side of a comparison names, without a column in the recorded default one; None without any."""
+    """The arm that a side of a comparison names; None if there is none. For a side without a column: the arm in the
+    default column that the run recorded, else in any column, `_OTHER_ORDER` last."""
     arms = {arm.column: arm for arm in group.arms if arm.layout == side.layout}
     if side.column:
         return arms.get(side.column)
@@ -97,7 +98,7 @@ def estimate(group: Group, question: ClaimQuestion) -> ClaimAnswer | str:
         return problem
     # the figure that the question asks for: growth and value of one arm, ratio and difference of two
     if question.compare == "growth":
-        first, last = _growth(arms[0], question.chunks)
+        first, last = _growth(arms[0], question.chunks)  # the later time is compared with the earlier, its "control"
         return _summary(question, last, first, "measured") or _absent(arms[:1], question, last)
     values = [arm.values(question.metric) for arm in arms]
     origins = set[str]().union(*(arm.origins(question.metric) for arm in arms))
@@ -138,7 +139,7 @@ def _growth(arm: Arm, chunks: int) -> tuple[dict[int, float], dict[int, float]]:
 
 
 def _absent(arms: list[Arm], question: ClaimQuestion, *values: ByBlock) -> str:
-    """Why there is no estimate, as a sentence; `values` are those of each arm."""
+    """Why there is no estimate, as a sentence; `values` has those of each arm, by block."""
     title = question.metric.definition.title.lower()
     lacking = [arm for arm, by_block in zip(arms, values, strict=True) if not by_block]
     if not lacking:
@@ -149,7 +150,8 @@ def _absent(arms: list[Arm], question: ClaimQuestion, *values: ByBlock) -> str:
 
 
 def _summary(question: ClaimQuestion, treated: ByBlock, control: ByBlock, origin: str) -> ClaimAnswer | None:
-    """`treated` over `control` (or less it) in each block with both; None without one. An exact figure has a range."""
+    """`treated` over `control`, or minus it for a difference, in the blocks that have both; None without such a block.
+    Times in enough blocks get an interval, all other figures a range."""
     blocks = sorted(block for block in treated if block in control)
     if question.compare == "difference":
         each = [treated[block] - control[block] for block in blocks]
@@ -159,7 +161,7 @@ def _summary(question: ClaimQuestion, treated: ByBlock, control: ByBlock, origin
         return None
     enough = question.exact or len(each) >= ENOUGH_BLOCKS
     if not question.exact and enough:
-        known = ratio_to_control(treated, control)
-        if known is not None:
-            return ClaimAnswer(known.ratio, known.low, known.high, blocks=known.blocks, enough=True, origin=origin)
+        over = ratio_to_control(treated, control)
+        if over is not None:
+            return ClaimAnswer(over.ratio, over.low, over.high, blocks=over.blocks, enough=True, origin=origin)
     return ClaimAnswer(median(each), min(each), max(each), blocks=len(each), enough=enough, origin=origin)

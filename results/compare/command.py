@@ -111,12 +111,12 @@ def _compare(a: str, b: str, metric: str, results: str, *, as_json: bool) -> int
     with Store.open(results, write=False) as store:
         before = side(store, a)
         before, after = (before, side(store, b, before)) if b else against_control(before)
-    doubts = {one.run.id: warnings(one.run, one.trials, one.environments) for one in (before, after)}
-    named = [doubt if len(doubts) == 1 else f"{run}: {doubt}" for run, texts in doubts.items() for doubt in texts]
+    by_run = {one.run.id: warnings(one.run, one.trials, one.environments) for one in (before, after)}
+    doubts = [text if len(by_run) == 1 else f"{run}: {text}" for run, texts in by_run.items() for text in texts]
     if before.name == after.name:
         raise UsageError(f"{before.name} is compared with itself: name another run, or another part of it.")
     comparison = compared(before, after, chosen)
-    shown = json_text(document(comparison, named)) if as_json else as_text(comparison, named, every=bool(metric))
+    shown = json_text(document(comparison, doubts)) if as_json else as_text(comparison, doubts, every=bool(metric))
     cli.write(shown)
     if any(row.compared for row in comparison.rows):
         return 0
@@ -143,10 +143,10 @@ def _metrics(text: str) -> tuple[Metric, ...]:
     names = [name for name in (part.strip() for part in text.split(",")) if name]
     if not names or "all" in names:
         return tuple(Metric)
-    known = [str(metric) for metric in Metric]
+    all_names = [str(metric) for metric in Metric]
     for name in names:
-        if name not in known:
-            raise unknown_name("metric", name, [*known, "all"])
+        if name not in all_names:
+            raise unknown_name("metric", name, [*all_names, "all"])
     return tuple(metric for metric in Metric if metric in names)
 
 
@@ -163,8 +163,8 @@ _NUMBERS = {_HEAD.index(name) for name in ("before", "after", "ratio", "p")}
 
 def record(row: ComparisonRow) -> dict[str, Any]:
     """A row as plain values; absent values are None."""
-    known = row.estimate
-    spread = known if known is not None and known.has_interval else None
+    estimate = row.estimate
+    interval = estimate if estimate is not None and estimate.has_interval else None
     return {
         "database": row.database,
         "server": row.server,
@@ -175,11 +175,11 @@ def record(row: ComparisonRow) -> dict[str, Any]:
         "unit": row.metric.definition.unit,
         "value_before": row.old,
         "value_after": row.new,
-        "ratio": known.ratio if known else None,
-        "low": spread.low if spread else None,
-        "high": spread.high if spread else None,
-        "confidence": CONFIDENCE if spread else None,
-        "blocks": known.blocks if known else None,
+        "ratio": estimate.ratio if estimate else None,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "confidence": CONFIDENCE if interval else None,
+        "blocks": estimate.blocks if estimate else None,
         "p": None if isnan(row.p) else row.p,
         "verdict": row.verdict,
         "change": row.change,
@@ -241,8 +241,8 @@ def _table(lines: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     aligned = (
         [
-            cell.rjust(width) if place in _NUMBERS else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+            cell.rjust(width) if column in _NUMBERS else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
         ]
         for cells in lines
     )
@@ -270,23 +270,26 @@ def _notes(comparison: Comparison, shown: Sequence[ComparisonRow]) -> list[str]:
 
 def _matters(row: ComparisonRow, *, one_run: bool) -> bool:
     """Whether a reader sees the row unasked: a headline metric with values, or another metric that changed."""
+    if row.verdict == "not measured":  # `old` and `new` are None on a side without values
+        return row.metric in HEADLINES and row.old != row.new
     if row.metric in HEADLINES:
-        return row.verdict != "not comparable" and (row.verdict != "not measured" or row.old != row.new)
+        return row.verdict != "not comparable"
     return not one_run and row.compared and row.verdict not in {"same", "unclear"}
 
 
 def _cells(row: ComparisonRow) -> tuple[str, ...]:
     """The row as texts, in the columns `_HEAD`."""
-    known = row.estimate
+    estimate = row.estimate
     text = f"{row.verdict} ({row.change})" if row.change else row.verdict
+    exact_or_not = "exact" if row.exact else "–"
     return (
         row.after if row.before == row.after else f"{row.before} → {row.after}",
         row.metric.definition.title,
         row.metric.definition.unit,
         _number(row.old),
         _number(row.new),
-        f"{known.ratio:.3f}{'*' if row.relative else '†' if row.reason == RAW else ''}" if known else "–",
-        f"{known.low:.3f} – {known.high:.3f}" if known and known.has_interval else "exact" if row.exact else "–",
+        f"{estimate.ratio:.3f}{'*' if row.relative else '†' if row.reason == RAW else ''}" if estimate else "–",
+        f"{estimate.low:.3f} – {estimate.high:.3f}" if estimate and estimate.has_interval else exact_or_not,
         "–" if isnan(row.p) else f"{row.p:.3f}",
         f"{text}: {row.reason}" if row.reason and row.reason != RAW else text,
     )

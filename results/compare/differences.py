@@ -85,18 +85,18 @@ def part(
         raise UsageError(f"run {run.id} holds no trials yet: go on with `keybench run --resume {run.id}`.")
     all_arms = arms_of(with_known_servers(trials))
     for key, value in chosen.items():
-        known = {field_of(arm, key) for arm in all_arms}
-        if value not in known:
-            raise unknown_name(f"{key} of run {run.id}", value, known)
-    picked = tuple(arm for arm in all_arms if all(field_of(arm, key) == value for key, value in chosen.items()))
+        values = {field_of(arm, key) for arm in all_arms}
+        if value not in values:
+            raise unknown_name(f"{key} of run {run.id}", value, values)
+    arms = tuple(arm for arm in all_arms if all(field_of(arm, key) == value for key, value in chosen.items()))
     label = run.id + (":" + ",".join(f"{key}={value}" for key, value in chosen.items()) if chosen else "")
-    if chosen and not picked:
+    if chosen and not arms:
         raise UsageError(f"{label}: no trial of the run has all of these: name fewer of them.")
-    return ComparisonSide(label, run, picked, tuple(environments), chosen, all_arms)
+    return ComparisonSide(label, run, arms, tuple(environments), chosen, all_arms)
 
 
 def against_control(whole: ComparisonSide) -> tuple[ComparisonSide, ComparisonSide]:
-    """(before, after) if only one run is given: its control, and all its other layouts."""
+    """(before, after) for one side alone: the run's control, and all other arms of the side."""
     control = replace(
         whole,
         name=f"{whole.run.id}:layout={CONTROL}",
@@ -115,34 +115,37 @@ def pairs(before: ComparisonSide, after: ComparisonSide) -> tuple[list[tuple[Arm
     preferred. Servers of two runs need not agree either; the comparison reports it.
     """
     one_run = before.run.id == after.run.id
-    old_values, new_values = before.chosen, after.chosen
-    # 1. Fields in which a pair must agree: all but those whose chosen values differ, where a field that one of two runs
-    # leaves open has the other's value, and those that follow from them.
-    named = {
-        name
-        for name in {*old_values, *new_values}
-        if one_run or old_values.get(name, new_values.get(name)) != new_values.get(name, old_values.get(name))
-    }
-    loose = {*named, "server"} | ({"column"} if "layout" in named else set())
-    kept = tuple(name for name in FIELDS if name not in loose)
-    # 2. For each combination of their values: (arms of `before`, arms of `after`).
+    # 1. Fields in which a pair may differ, and those in which it must agree.
+    compared = _compared_fields(before, after)
+    may_differ = {*compared, "server"} | ({"column"} if "layout" in compared else set())
+    shared = tuple(name for name in FIELDS if name not in may_differ)
+    # 2. For each combination of the shared fields' values: (arms of `before`, arms of `after`).
     groups: dict[tuple[str, ...], tuple[list[Arm], list[Arm]]] = defaultdict(lambda: ([], []))
     for side_index, (one, other) in enumerate(((before, after), (after, before))):
         for arm in one.arms:
-            # without the arms that the other side's selectors leave out, as far as those apply to both
-            if all(field_of(arm, name) == value for name, value in other.chosen.items() if name not in named):
+            # a value that the other side's selector fixes applies to this side too, unless its field is compared
+            if all(field_of(arm, name) == value for name, value in other.chosen.items() if name not in compared):
                 # Without a database, the server's name says how keys were made.
-                fields = (*kept, "server") if arm.database == NO_DATABASE and "server" not in named else kept
+                fields = (*shared, "server") if arm.database == NO_DATABASE and "server" not in compared else shared
                 groups[tuple(field_of(arm, name) for name in ("writers", *fields))][side_index].append(arm)
-    # 3. The pairs within each combination, and who is left.
-    together: list[tuple[Arm, Arm]] = []
-    alone: tuple[list[Arm], list[Arm]] = ([], [])
+    # 3. The pairs within each combination, and the arms without a partner.
+    all_couples: list[tuple[Arm, Arm]] = []
+    left_over: tuple[list[Arm], list[Arm]] = ([], [])
     for old_arms, new_arms in groups.values():
         couples = _couples(old_arms, new_arms, one_run=one_run)
-        together += couples
-        alone[0].extend(arm for arm in old_arms if not any(arm is old for old, _ in couples))
-        alone[1].extend(arm for arm in new_arms if not any(arm is new for _, new in couples))
-    return together, *alone
+        all_couples += couples
+        left_over[0].extend(arm for arm in old_arms if not any(arm is old for old, _ in couples))
+        left_over[1].extend(arm for arm in new_arms if not any(arm is new for _, new in couples))
+    return all_couples, *left_over
+
+
+def _compared_fields(before: ComparisonSide, after: ComparisonSide) -> set[str]:
+    """The fields whose values are compared: within one run, all that a selector names; of two runs, those for which the
+    selectors name different values."""
+    old, new = before.chosen, after.chosen
+    if before.run.id == after.run.id:
+        return {*old, *new}
+    return {name for name in {*old} & {*new} if old[name] != new[name]}
 
 
 def _couples(old_arms: Sequence[Arm], new_arms: Sequence[Arm], *, one_run: bool) -> list[tuple[Arm, Arm]]:
@@ -153,7 +156,7 @@ def _couples(old_arms: Sequence[Arm], new_arms: Sequence[Arm], *, one_run: bool)
     couples = []
     for new in new_arms:
         candidates = [old for old in old_arms if not (one_run and old == new)]
-        for name in ("column", "server"):
+        for name in ("column", "server"):  # those with the same column, then with the same server, if there are any
             candidates = [old for old in candidates if field_of(old, name) == field_of(new, name)] or candidates
         if len(candidates) == 1:
             couples.append((candidates[0], new))
@@ -245,15 +248,15 @@ Samples = tuple[ByBlock, ByBlock]
 
 def compare(before: ComparisonSide, after: ComparisonSide, metrics: Collection[Metric] = tuple(Metric)) -> Comparison:
     """Compares all pairs in these metrics. Each metric gets one joint test per database, server and payload."""
-    together, only_before, only_after = pairs(before, after)
+    arm_pairs, only_before, only_after = pairs(before, after)
     families: dict[tuple[str, str, int, int], list[tuple[Arm, Arm]]] = defaultdict(list)
-    for old, new in together:
+    for old, new in arm_pairs:
         families[_work(new)].append((old, new))
     rows: list[ComparisonRow] = []
     for family in families.values():
         for metric in metrics:
-            known = [row for old, new in family if (row := _row(before, after, old, new, metric))]
-            rows += _tested(known, in_blocks=before.run.id == after.run.id)
+            untested_rows = [row for old, new in family if (row := _row(before, after, old, new, metric))]
+            rows += _tested(untested_rows, in_blocks=before.run.id == after.run.id)
     return Comparison(before, after, tuple(rows), tuple(only_before), tuple(only_after))
 
 
@@ -305,7 +308,7 @@ def _reasons_against(before: ComparisonSide, after: ComparisonSide, old: Arm, ne
 
 
 def _same_counts(before: ComparisonSide, after: ComparisonSide, old: Arm, new: Arm) -> bool:
-    """Whether exact metrics must be equal block by block, because the same keys arrived in the same order."""
+    """Whether exact metrics must be equal block by block: the same keys arrived in the same order."""
     return before.run.seed == after.run.seed and all(
         repeats(side.run, trial) for side, arm in ((before, old), (after, new)) for trial in arm.good
     )
@@ -322,8 +325,8 @@ def _exactly(row: ComparisonRow, old: ByBlock, new: ByBlock) -> ComparisonRow:
     outcome: Verdict = "changed" if len(rises) > 1 else "higher" if True in rises else "lower" if rises else "same"
     old_median, new_median = (median(values[block] for block in blocks) for values in (old, new))
     positive = old_median > 0 and new_median > 0
-    known = RatioEstimate(new_median / old_median, low=nan, high=nan, blocks=len(blocks)) if positive else None
-    return replace(row, old=old_median, new=new_median, estimate=known, verdict=outcome)
+    ratio = RatioEstimate(new_median / old_median, low=nan, high=nan, blocks=len(blocks)) if positive else None
+    return replace(row, old=old_median, new=new_median, estimate=ratio, verdict=outcome)
 
 
 def _to_control(side: ComparisonSide, arm: Arm, metric: Metric) -> dict[int, float]:
@@ -348,10 +351,10 @@ def _judged(row: ComparisonRow, change: comparison.Change) -> ComparisonRow:
     """The row with its ratio, p and verdict, which for a time is `faster` or `slower`, else `lower` or `higher`."""
     if change.ratio is None:  # no positive values, so no logarithms
         return replace(row, verdict="same" if row.old == row.new else "unclear", reason=NO_RATIO)
-    judged = verdict(change.ratio, change.p)
+    outcome = verdict(change.ratio, change.p)
     words: dict[str, Verdict] = {"faster": "lower", "slower": "higher"}
     timed = row.metric.definition.is_time
-    return replace(row, estimate=change.ratio, p=change.p, verdict=judged if timed else words.get(judged, judged))
+    return replace(row, estimate=change.ratio, p=change.p, verdict=outcome if timed else words.get(outcome, outcome))
 
 
 def _why_none(arm: Arm, metric: Metric) -> str:

@@ -62,7 +62,7 @@ def styles(names: Iterable[str], reference: str) -> dict[str, Style]:
 
 
 def ramp(count: int) -> list[str]:
-    """`count` colours from dark to light, as far apart as possible; of more than eight, some are equal."""
+    """`count` colours from dark to light, evenly spaced: fewer than four are all dark, more than eight repeat some."""
     return [_RAMP[i * len(_RAMP) // max(count, 4)] for i in range(count)]
 
 
@@ -126,15 +126,16 @@ class Canvas:
         )
 
     def path(self, points: NDArray[np.float64], codes: Sequence[int] = (), *, digits: int = 1, **style: Any) -> None:
-        """A path through (n, 2) pixels, rounded to `digits`; `codes`: matplotlib's (1 moves, 2 draws), else a line."""
+        """A path through (n, 2) pixels, rounded to `digits`; `codes` are matplotlib's (1 moves to a point, 2 draws a
+        line to it). Without codes, it is one line through all points."""
         places = [f"{x:g} {y:g}" for x, y in np.round(points, digits).tolist()]
-        steps, before = [], 0
+        steps, previous = [], 0
         for code, place in zip(codes or [1] + [2] * (len(places) - 1), places, strict=True):
             if code == _CLOSE:
                 steps.append("z")
             else:  # the points of a curve follow one command
-                steps.append(f" {place}" if code == before == _CURVE else _COMMANDS[code] + place)
-            before = code
+                steps.append(f" {place}" if code == previous == _CURVE else _COMMANDS[code] + place)
+            previous = code
         self._add("".join(steps), **style)
 
     def _add(
@@ -155,7 +156,7 @@ class Canvas:
             style += f"; stroke-dasharray: {','.join(f'{part * linewidth:g}' for part in dashes)}" if dashes else ""
         self._paths.append(f'<path d="{path}" style="{style}"/>')
         if hatch:
-            place = tuple(_STROKES).index(hatch)
+            place = tuple(_STROKES).index(hatch)  # `svg` replaces the prefix
             self._paths.append(f'<path d="{path}" style="fill: url(#{{prefix}}-hatch{place}); opacity: {alpha:.3g}"/>')
 
     def points(self, points: NDArray[np.float64], colour: str, size: float = 1.6) -> None:
@@ -189,17 +190,17 @@ class Canvas:
 
     def svg(self, prefix: str) -> str:
         """The picture as an SVG element; `prefix` makes its ids unique on the page."""
-        drawn = "\n".join(self._paths).replace("{prefix}", prefix)
+        paths = "\n".join(self._paths).replace("{prefix}", prefix)
         hatches = "".join(
             f'<pattern id="{prefix}-hatch{place}" width="6" height="6" patternUnits="userSpaceOnUse">'
             f'<path d="{strokes}" style="fill: none; stroke: {PAPER}; stroke-width: 0.8"/></pattern>'
             for place, strokes in enumerate(_STROKES.values())
-            if f"#{prefix}-hatch{place}" in drawn
+            if f"#{prefix}-hatch{place}" in paths
         )
         texts = "\n".join(self._texts)
         return (
             f'<svg viewBox="0 0 {self.width:g} {self.height:g}" aria-hidden="true" focusable="false">'
-            f'<defs>{hatches}</defs>\n<g stroke-linejoin="round">\n{drawn}\n</g>\n<g style="{_FONT}">\n{texts}\n</g>\n'
+            f'<defs>{hatches}</defs>\n<g stroke-linejoin="round">\n{paths}\n</g>\n<g style="{_FONT}">\n{texts}\n</g>\n'
             "</svg>\n"
         )
 
@@ -209,5 +210,5 @@ def _shape(marker: str) -> tuple[NDArray[np.float64], Sequence[int]]:
     """(points, matplotlib's code of each) of a marker's path: height 1 around the origin, y downwards. There are no
     codes if all points are joined by straight lines."""
     style = MarkerStyle(marker)
-    path = style.get_path().transformed(style.get_transform() + Affine2D().scale(1, -1))
+    path = style.get_path().transformed(style.get_transform() + Affine2D().scale(1, -1))  # matplotlib's y goes upwards
     return np.asarray(path.vertices), () if path.codes is None else np.asarray(path.codes).tolist()

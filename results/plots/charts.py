@@ -43,20 +43,20 @@ class Panel:
 
 def dot_plot(rows: Sequence[PlotRow], panels: Sequence[Panel], prefix: str) -> str:
     """A dot for each row in each panel, over the line of its range, as SVG."""
-    names = NamedRows(rows, top=0, bottom=0).left  # where they end, whatever is above them
+    names_width = NamedRows(rows, top=0, bottom=0).left  # the same for any `top`, which is not known yet
     # each panel has the room of its texts; what is left is divided equally among their axes
-    widths = [
+    text_widths = [
         max((text_width(dot.text, SMALL) for dot in panel.dots if dot.value is not None), default=0) for panel in panels
     ]
-    room = WIDTH - names - sum(width + 6 for width in widths) - GAP * len(panels)
+    room = WIDTH - names_width - sum(width + 6 for width in text_widths) - GAP * len(panels)  # 6: beside each axis
     width = room / len(panels)
     titles = [
         label_lines(panel.title, max(1, int((width + text_room + GAP) / text_width("m", _BOLD))))
-        for panel, text_room in zip(panels, widths, strict=True)
+        for panel, text_room in zip(panels, text_widths, strict=True)
     ]
     table = NamedRows(rows, top=8 + LINE * max(map(len, titles)), bottom=38)
     left = table.left + GAP
-    for panel, title, text_room in zip(panels, titles, widths, strict=True):
+    for panel, title, text_room in zip(panels, titles, text_widths, strict=True):
         right = left + width + 6 + text_room
         for number, line in enumerate(title):
             table.canvas.text(left, 8 + LINE * number, line, font_weight="bold", size=SMALL)
@@ -87,7 +87,7 @@ def _scale(panel: Panel, width: float) -> Scale:
     edges = [edge for dot in panel.dots if dot.value is not None for edge in (dot.low, dot.high)]
     if panel.limits:
         low, high = panel.limits
-    else:  # 1 and all values, with a margin
+    else:  # 1 and all values, with a margin of 6 % of the logarithmic axis or of 1 %
         low, high = min([1.0, *edges]), max([1.0, *edges])
         margin = max((high / low) ** 0.06, 1.01)
         low, high = low / margin, high * margin
@@ -119,8 +119,8 @@ def stacked_bars(
     text_room = max([text_width(text, SMALL) for text, shown in zip(totals, has_bar, strict=True) if shown], default=0)
     left = table.left + GAP
     width = WIDTH - left - text_room - 8
-    ends = [sum(part.values[i] or 0.0 for part in parts) for i in range(len(rows))]
-    box = table.box(left, width, Scale.linear(0.0, max([*ends, 0.0]) * 1.02 or 1.0, 5), label)
+    lengths = [sum(part.values[i] or 0.0 for part in parts) for i in range(len(rows))]
+    box = table.box(left, width, Scale.linear(0.0, max([*lengths, 0.0]) * 1.02 or 1.0, 5), label)  # 1: all are 0
     # the parts one after the other; `begin` is where the next part of each bar begins
     begin = np.zeros(len(rows))
     pale = {"alpha": 0.55} if any(row.hollow for row in rows) else {}
@@ -129,6 +129,7 @@ def stacked_bars(
     for part in parts:
         length = np.array([value or 0.0 for value in part.values])
         shown = length > 0
+        # [:, 0]: horizontal pixels
         left_edge, right_edge = (box.places(ends, 0.0)[:, 0] for ends in (begin[shown], (begin + length)[shown]))
         middle = table.centres[shown]
         bars = np.stack([left_edge, middle - 5.5, right_edge, middle + 5.5], axis=1)
@@ -178,8 +179,8 @@ def curve_panels(
     panels = Panels([curve.row for curve in shown], across, y or Scale.fitting(values), labels)
     if reference is not None:  # its legend, from the right edge leftwards
         panels.canvas.text(WIDTH, 8, reference[1], size=SMALL, ha="right", color=SOFT)
-        at = WIDTH - text_width(reference[1], SMALL) - 22
-        panels.canvas.line(at, 8, 18, edgecolor=SOFT, linewidth=1.2, dashes=_DASHED)
+        dash_left = WIDTH - text_width(reference[1], SMALL) - 22
+        panels.canvas.line(dash_left, 8, 18, edgecolor=SOFT, linewidth=1.2, dashes=_DASHED)
     for curve, box in zip(shown, panels.boxes, strict=True):
         if reference is not None and reference[0] is not curve:
             box.line(x, reference[0].middle, SOFT, 1.0, dashes=_DASHED)

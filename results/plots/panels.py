@@ -34,14 +34,14 @@ class Scale:
 
     @staticmethod
     def linear(low: float, high: float, most: int = 3, write: Callable[[float], str] = "{:,g}".format) -> Scale:
-        """Ticks at round values, about `most` at most."""
+        """A scale with ticks at round values, at most about `most`; `write` gives a tick's label."""
         values = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
         return Scale(low, high, tuple((float(v), write(float(v))) for v in values if low <= v <= high))
 
     @staticmethod
     def fitting(values: NDArray[np.float64]) -> Scale:
-        """From 0; logarithmic if the largest value is more than 8 times the smallest, with ticks at 1, 2 and 5 times
-        powers of ten, or at powers of ten alone."""
+        """A scale from 0. If the largest value is more than 8 times the smallest, a logarithmic one: with ticks at 1, 2
+        and 5 times powers of ten, or at powers of ten alone."""
         low, high = float(values.min()), float(values.max())
         if low <= 0 or high / low <= 8:
             return Scale.linear(0.0, high * 1.08 or 1.0)
@@ -53,10 +53,10 @@ class Scale:
     def ratios(low: float, high: float, room: float) -> Scale:
         """A logarithmic scale of ratios between these limits with about `room` ticks: 1 first, then the roundest that
         are far enough from the ones before."""
-        least = np.log(high / low) / room
+        distance = np.log(high / low) / room
         ticks: list[float] = []
         for tick in _ROUND:
-            if low <= tick <= high and all(abs(np.log(tick / other)) >= least for other in ticks):
+            if low <= tick <= high and all(abs(np.log(tick / other)) >= distance for other in ticks):
                 ticks.append(tick)
         return Scale(low, high, tuple((tick, f"{tick:g}×") for tick in ticks), log=True)
 
@@ -67,7 +67,7 @@ class Scale:
             place: NDArray[np.float64] = np.log(numbers / self.low) / np.log(self.high / self.low)
             return place
         span = self.high - self.low
-        return (numbers - self.low) / (span or 1.0)
+        return (numbers - self.low) / (span or 1.0)  # 1: a scale of one value
 
 
 LINE: Final = 14.0
@@ -165,13 +165,13 @@ class Panels:
         longest_title = max(text_width(line, SMALL) for name, detail in titles for line in (*name, *detail))
         y_labels = max([_AXIS, *(text_width(label, SMALL) + 8 for _, label in y.ticks)])
         fitting = [n for n in range(1, _MOST_COLUMNS + 1) if longest_title <= (WIDTH - y_labels) / n - GAP]
-        columns = max([*fitting, 2])
+        columns = max([*fitting, 2])  # two, even if the longest title needs more
         width = (WIDTH - y_labels - GAP * (columns - 1) - 6) / columns  # 6: at the right edge
-        # tops of the rows of panels; the titles stand above them
+        # tops of the rows of panels, with their titles above; 30 pixels are for the label of y
         lines = [len(name) + len(detail) for name, detail in titles]
         title_heights = [LINE * max(lines[first : first + columns]) for first in range(0, len(rows), columns)]
         tops = legend + 30.0 + np.cumsum(title_heights) + np.arange(len(title_heights)) * (HEIGHT + 14)
-        self.canvas = Canvas(float(tops[-1]) + HEIGHT + 40)
+        self.canvas = Canvas(float(tops[-1]) + HEIGHT + 40)  # 40: ticks and label of x
         # the panels and their titles, then the labels of the axes
         self.boxes = []
         for i, (name, detail) in enumerate(titles):
@@ -201,7 +201,7 @@ class NamedRows:
         heights = [max(21.0, 8.0 + LINE * (len(name) + len(detail))) for name, detail in labels]
         edges = top + np.concatenate([[0.0], np.cumsum(heights)])
         self.centres = (edges[:-1] + edges[1:]) / 2
-        # A name that is no word has no line.
+        # `default`: for empty names, which have no line
         self.left = 4 + max((text_width(line) for name, detail in labels for line in (*name, *detail)), default=0.0)
         """Where the names end."""
         self.canvas = Canvas(edges[-1] + bottom)
@@ -242,12 +242,12 @@ def draw_legend(canvas: Canvas, entries: Sequence[Entry], width: float = WIDTH) 
 
 
 def _entry_positions(entries: Sequence[Entry], width: float) -> tuple[list[tuple[float, float]], float]:
-    """((x, y) of each entry in pixels, height of all)."""
+    """((x, y) of each entry in pixels, height of all entries together)."""
     x, y = 0.0, 8.0
     places = []
     for *_, name in entries:
-        needed = 14 + text_width(name, SMALL) + 12
-        if x and x + needed > width:
+        needed = 14 + text_width(name, SMALL) + 12  # the coloured box, the name, a gap
+        if x and x + needed > width:  # a line has at least one entry
             x, y = 0.0, y + LINE + 2
         places.append((x, y))
         x += needed

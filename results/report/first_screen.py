@@ -27,8 +27,8 @@ _MOST_ROWS: Final = 12
 
 
 def pictures(groups: Sequence[Group], styles: Styles) -> list[ReportFigure]:
-    """Time, density and splits of these groups, the first `MOST_GROUPS` of them. If the first one's writers fall
-    behind: where their keys go, in place of time."""
+    """Time, density and splits of the first `MOST_GROUPS` groups that have an index and a good trial; no picture
+    without such a group. If the first one's writers fall behind: where their keys go, in place of time."""
     shown = [group for group in groups if not group.only_keys and any(arm.good for arm in group.arms)][:MOST_GROUPS]
     if shown and lag_clauses(shown[0]) and (places := insert_positions.of(shown[0], styles, "answer")):
         return [places, _density(shown, styles), _splits(shown, styles)]
@@ -60,10 +60,10 @@ def _time(groups: Sequence[Group], styles: Styles) -> ReportFigure:
         unit=unit,
         caption=f"1 is as fast as an integer key, 2 takes twice as long. {lines}",
         label="× control",
-        known=lambda group, arm: (group.ratio(arm, time_metric(group)), group.modelled),
+        value_of=lambda group, arm: (group.ratio(arm, time_metric(group)), group.modelled),
         write=ratio,
         ratios=True,
-    ).drawn(timed, styles)
+    ).draw(timed, styles)
 
 
 def _density(groups: Sequence[Group], styles: Styles) -> ReportFigure:
@@ -74,14 +74,14 @@ def _density(groups: Sequence[Group], styles: Styles) -> ReportFigure:
         unit="% of each page of the index that is in use; further right is better",
         caption="Half-empty pages mean a larger index, of which a cache holds less.",
         label="% full",
-        known=lambda group, arm: (arm.summary(Metric.LEAF_DENSITY), group.modelled),
+        value_of=lambda group, arm: (arm.summary(Metric.LEAF_DENSITY), group.modelled),
         write=lambda value: f"{value:.0f}",
         limits=(0.0, 100.0),
-    ).drawn(groups, styles)
+    ).draw(groups, styles)
 
 
-def gave_back(group: Group) -> str:
-    """What a number of splits below zero means, where a group has one; else empty."""
+def merge_note(group: Group) -> str:
+    """What a number of splits below zero means, if an arm has one; else empty."""
     counts = [splits_of(group, arm)[0] for arm in group.arms]
     if not any(count and count.low < 0 for count in counts):
         return ""
@@ -96,11 +96,11 @@ def _splits(groups: Sequence[Group], styles: Styles) -> ReportFigure:
         unit="splits for each 1,000 rows; further left is better",
         caption="A split moves part of a page to a new one and leaves both partly empty. Not counted: pages added at "
         "the end, and splits of the last page, which leave it full. Hollow: from the page model, not from the server. "
-        + next(filter(None, map(gave_back, groups)), ""),
+        + next(filter(None, map(merge_note, groups)), ""),
         label="per 1,000 rows",
-        known=splits_of,
+        value_of=splits_of,
         write=lambda value: number(value, 1) if value else "0",
-    ).drawn(groups, styles)
+    ).draw(groups, styles)
 
 
 @dataclass(frozen=True)
@@ -112,14 +112,14 @@ class _Picture:
     unit: str
     caption: str
     label: str
-    known: Callable[[Group, Arm], tuple[Summary | None, bool]]
-    """The value of an arm, and whether its marker is hollow."""
+    value_of: Callable[[Group, Arm], tuple[Summary | None, bool]]
+    """(the value of an arm, whether only the page model knows it: then its marker is hollow)."""
     write: Callable[[float], str]
     limits: tuple[float, float] | None = None
     ratios: bool = False
     """Whether the axis is logarithmic and the control, which is 1, is left out."""
 
-    def drawn(self, groups: Sequence[Group], styles: Styles) -> ReportFigure:
+    def draw(self, groups: Sequence[Group], styles: Styles) -> ReportFigure:
         """The picture of these groups; without any value, the reason in its place."""
         # a panel for each group with values, all with the same rows
         rows = self._rows(groups)
@@ -130,9 +130,12 @@ class _Picture:
             return ReportFigure(key=self.key, title=self.title, unit=self.unit, caption=why)
         # its data: all arms, also those without a row
         data = [
-            (group, arm, one) for group in groups for arm in self._arms(group) if (one := self.known(group, arm)[0])
+            (group, arm, value)
+            for group in groups
+            for arm in self._arms(group)
+            if (value := self.value_of(group, arm)[0])
         ]
-        medians = [(f"{arm.layout} on {group.database}", one.median) for group, arm, one in data]
+        medians = [(f"{arm.layout} on {group.database}", value.median) for group, arm, value in data]
         column = len(groups) == 1 and groups[0].several_columns
         return ReportFigure(
             key=self.key,
@@ -147,8 +150,8 @@ class _Picture:
             ),
             header=("database", "server", "layout", "column", self.label, "from", "to"),
             rows=tuple(
-                (group.database, group.server, arm.layout, arm.column, one.median, one.low, one.high)
-                for group, arm, one in data
+                (group.database, group.server, arm.layout, arm.column, value.median, value.low, value.high)
+                for group, arm, value in data
             ),
         )
 
@@ -156,8 +159,8 @@ class _Picture:
         """The panel of one of the `groups`, with a dot for each row (`chosen`: an arm of each); None without values."""
         arms = self._by_row(group, groups)
         dots = [self._dot(group, arms.get(_row(arm, groups))) for arm in chosen]
-        known = [one for one in dots if one.value is not None]
-        if not known:
+        with_value = [one for one in dots if one.value is not None]
+        if not with_value:
             return None
         heading = " · ".join(filter(None, (group.run.title(group.database), group.column))) if len(groups) > 1 else ""
         panel = Panel(heading, dots, self.label if len(groups) < 3 else "", self.limits)
@@ -165,11 +168,11 @@ class _Picture:
             return replace(panel, reference=1.0, ratio=True)
         if self.limits:
             return panel
-        least, most = min(one.low for one in known), max(one.high for one in known)
-        return replace(panel, limits=(min(0.0, least), 1.05 * max(1.0, most)))
+        least, most = min(one.low for one in with_value), max(one.high for one in with_value)
+        return replace(panel, limits=(min(0.0, least), 1.05 * max(1.0, most)))  # 0 and 1 are always on the axis
 
     def _arms(self, group: Group) -> tuple[Arm, ...]:
-        """The arms that have a dot."""
+        """The arms that may have a dot: without the control where dots are ratios to it."""
         return group.treatments if self.ratios else group.arms
 
     def _rows(self, groups: Sequence[Group]) -> dict[str, Arm]:
@@ -181,7 +184,7 @@ class _Picture:
         return rows
 
     def _by_row(self, group: Group, groups: Sequence[Group]) -> dict[str, Arm]:
-        """The group's arms by row. If layouts have one row for all databases, a layout's default column counts."""
+        """The group's arms by row. Of a layout in several columns that share a row, the default column counts."""
         rows: dict[str, Arm] = {}
         for arm in self._arms(group):
             pair = group.run.pairing(group.database, arm.layout)
@@ -194,7 +197,7 @@ class _Picture:
         """The arm's dot; a dash if the group has no such arm."""
         if arm is None:
             return Dot(None, text="–")
-        value, hollow = self.known(group, arm)
+        value, hollow = self.value_of(group, arm)
         return replace(dot(arm, value, self.write), hollow=hollow or group.modelled)
 
 
@@ -228,7 +231,7 @@ def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | Non
         if len(arms) < len(group.arms)
         else ""
     )
-    pages = "leaf pages" if group.modelled else "measured"
+    pages_unit = "leaf pages" if group.modelled else "measured"
     columns = [] if judgement is None else time_columns(group, judgement, arms, "Insert time")
     columns += [
         _column("Pages full", "% ↑", arms, lambda arm: _metric(arm, Metric.LEAF_DENSITY), places=1),
@@ -236,7 +239,7 @@ def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | Non
         _column("At the end", "per 1,000 rows", arms, lambda arm: _metric(arm, Metric.EDGE_SPLITS, group.rows / 1000)),
         _column("Log", "bytes a row ↓", arms, lambda arm: _metric(arm, Metric.LOG_BYTES, group.rows)),
         _column("Index", "bytes a row ↓", arms, lambda arm: _metric(arm, Metric.INDEX_BYTES, group.rows)),
-        _column("Pages", pages, arms, lambda arm: _metric(arm, Metric.LEAF_PAGES), places=0),
+        _column("Pages", pages_unit, arms, lambda arm: _metric(arm, Metric.LEAF_PAGES), places=0),
         TableColumn("Pages", "predicted", tuple(_predicted(arm) for arm in arms)),
     ]
     # Columns without any value are left out.
@@ -244,7 +247,7 @@ def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | Non
     titles = {(column.title, column.unit) for column in shown}
     meanings = [text for title, text in _LEGEND.items() if title in titles]
     marks = "Marked d: computed from measured values; m: modelled."
-    return LayoutTable(arms, shown, note, join(*meanings, marks, gave_back(group)))
+    return LayoutTable(arms, shown, note, join(*meanings, marks, merge_note(group)))
 
 
 _LEGEND: Final = {
@@ -263,7 +266,7 @@ _LEGEND: Final = {
 
 
 def _metric(arm: Arm, metric: Metric, rows: float = 1) -> tuple[Summary | None, str]:
-    """(the metric over blocks, divided by `rows`; the marks of its origins)."""
+    """(the metric over blocks, divided by `rows`; the marks of its origins, such as `d`)."""
     marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))
     return summarise([value / rows for value in arm.values(metric).values()]), marks
 
@@ -286,17 +289,17 @@ def _column(
     values = [value(arm) for arm in arms]
     if places is None:
         places = min(1, decimals([summary.median for summary, _ in values if summary]))
-    cells = (TableCell(number(known.median, places), mark=mark) if known else TableCell("–") for known, mark in values)
+    cells = (TableCell(number(one.median, places), mark=mark) if one else TableCell("–") for one, mark in values)
     return TableColumn(title, unit, tuple(cells))
 
 
 def _predicted(arm: Arm) -> TableCell:
-    """The model's leaf pages; in small print, how far they are from the server's in the block where that is most."""
-    predicted, real = arm.values(Metric.LEAF_PAGES, MODEL), arm.values(Metric.LEAF_PAGES)
+    """The model's leaf pages; in small print, the largest difference of a block from the server's, in %."""
+    predicted, counted = arm.values(Metric.LEAF_PAGES, MODEL), arm.values(Metric.LEAF_PAGES)
     middle = summarise(predicted.values())
     if middle is None:
         return TableCell("–")
-    errors = [predicted[block] / real[block] - 1 for block in predicted if real.get(block)]
+    errors = [predicted[block] / counted[block] - 1 for block in predicted if counted.get(block)]
     worst = max(errors, key=abs) if errors else None
     text = "" if worst is None else "equal" if worst == 0 else f"{100 * worst:+.2f}\u00a0%".replace("-", "−")
     return TableCell(number(middle.median, 0), text, MARKS["modelled"])

@@ -55,19 +55,18 @@ def render_sources(sources: Sequence[PageSource], home: str = "") -> str:
     views = [run_view(source, layout_styles, f"r{number}") for number, source in enumerate(sources, start=1)]
     groups = [view for run in views for view in run.groups]
     arms = [arm for view in groups for arm in view.group.arms]
-    answers = [view.answer for view in groups]
-    first = leading(answers)
-    shown = pictures([view.ratios for view in (*groups[first:], *groups[:first])], layout_styles)
+    group_answers = [view.answer for view in groups]
+    first = leading(group_answers)
     return fill(
         files("keybench.results.report") / "template" / "report.html.jinja",
         files("keybench.results.report") / "template" / "report.js",
         picture=Markup,
         home=home,
         runs=views,
-        finding=finding(answers),
-        answers=[(view, answer.sentence) for view, answer in zip(groups, answers, strict=True)],
+        finding=finding(group_answers),
+        answers=[(view, answer.sentence) for view, answer in zip(groups, group_answers, strict=True)],
         leading=groups[first] if groups else None,
-        pictures=shown,
+        pictures=pictures([view.ratios for view in (*groups[first:], *groups[:first])], layout_styles),
         panels=len(groups),
         most_answers=_MOST_ANSWERS,
         claims=_claims(sources),
@@ -82,7 +81,7 @@ def render_sources(sources: Sequence[PageSource], home: str = "") -> str:
 
 
 def fill(template: Traversable, script: Traversable | None = None, **values: object) -> str:
-    """A page of a template, with the style of reports and one script, the only one that the page lets run."""
+    """The page of a template with these values, with the style of reports and the script, the only one that it runs."""
     css = (files("keybench.results.report") / "template" / "report.css").read_text(encoding="utf-8")
     code = script.read_text(encoding="utf-8") if script else ""
     templates = Templates(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -100,7 +99,7 @@ def fill(template: Traversable, script: Traversable | None = None, **values: obj
 
 
 def _options(text: str) -> Markup:
-    """The text with options such as `--blocks 6` as code, so that they are not broken across lines."""
+    """The text with options such as `--blocks 6` as code, so that lines do not end inside them."""
     parts = re.split(
         r"(--scenario [a-z0-9-]+[a-z0-9]|--column suited|--[a-z]+(?:-[a-z]+)*(?: (?:\d+|[0-9a-f]{8,}))?)", text
     )
@@ -113,14 +112,15 @@ def _code(text: str) -> Markup:
 
 
 def _coded(parts: Sequence[str]) -> Markup:
-    """The parts as one text, every second part as code: those that split a text by what is code."""
+    """The parts of a text, split before and after what is code, as one text: every second part is code."""
     return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
 
 
 def _claims(sources: Sequence[PageSource]) -> dict[str, object]:
-    """What these runs say about published claims: the rows of each claim, and how many claims they do not answer."""
+    """What the template shows of published claims: the rows of each claim, and how many claims have no answer."""
     ordered = sorted(sources, key=lambda source: source.run.started)
-    rows = answers([group for one in ordered for group in answering_groups(one.run, one.trials, one.environments)])
+    groups = (answering_groups(source.run, source.trials, source.environments) for source in ordered)
+    rows = answers([group for of_run in groups for group in of_run])
     shown = [row for row in rows if row.database]
     return {
         "by_claim": [list(same) for _, same in groupby(shown, key=lambda row: row.claim)],

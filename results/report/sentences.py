@@ -29,11 +29,11 @@ def headline(group: Group, judgement: Judgement | None, subject: str) -> str:
         return f"{subject}, no trial gave a value."
     if not (clauses := lag_clauses(group)):
         beside = random_beside_best(group)
-        first = [f"random UUIDs {beside.clause}"] if beside else []
+        on_random = [f"random UUIDs {beside.clause}"] if beside else []
         if judgement is not None and judgement.enough:
-            clauses = [*first, *_decided(group, judgement, worst=not first)]
+            clauses = [*on_random, *_decided(group, judgement, details=not on_random)]
         else:
-            clauses = [*(first or _most_pages(group)), _why_undecided(group, judgement)]
+            clauses = [*(on_random or _most_pages(group)), _why_undecided(group, judgement)]
     return f"{subject}, {'; '.join(clauses)}."
 
 
@@ -48,9 +48,9 @@ def quoted(names: Sequence[str]) -> str:
     return listed([f"`{name}`" for name in names], _MOST)
 
 
-def _decided(group: Group, judgement: Judgement, *, worst: bool) -> list[str]:
-    """Clauses that say which layouts cost less, as much or more time than the control, and the slowest one's pages.
-    Without `worst`, a clause before them has said what random UUIDs cost, and the slowest are only named."""
+def _decided(group: Group, judgement: Judgement, *, details: bool) -> list[str]:
+    """Clauses that say which layouts cost less, as much or more time than the control. With `details`, also how much
+    time and how many pages the slowest takes; without, a clause before them has said that of random UUIDs."""
     same, faster = judgement.with_verdict("same"), judgement.with_verdict("faster")
     slower, unclear = judgement.with_verdict("slower"), judgement.with_verdict("unclear")
     clauses = []
@@ -58,13 +58,13 @@ def _decided(group: Group, judgement: Judgement, *, worst: bool) -> list[str]:
         clauses.append(f"{_names(group, faster)} {_takes(faster)} the time of `{CONTROL}`")
     if same:
         clauses.append(f"{_names(group, same)} {'costs' if len(same) == 1 else 'cost'} what `{CONTROL}` costs")
-    if slower and worst:
+    if slower and details:
         clauses.append(_slower(group, slower, of_control=not clauses))
     elif others := [one for one in slower if one.arm.layout != RANDOM]:
         clauses.append(f"{_names(group, others)} {'takes' if len(others) == 1 else 'take'} longer than `{CONTROL}`")
     if unclear and not (same or faster or slower):
         clauses.append(f"whether any layout takes longer than `{CONTROL}` is not decided")
-        clauses += _most_pages(group) if worst else []
+        clauses += _most_pages(group) if details else []
     elif unclear:
         clauses.append(f"not decided: {_names(group, unclear)}")
     return clauses
@@ -72,13 +72,13 @@ def _decided(group: Group, judgement: Judgement, *, worst: bool) -> list[str]:
 
 def _slower(group: Group, slower: Sequence[ComparedArm], *, of_control: bool) -> str:
     """A clause on the slowest layout, with its pages; `of_control` says whether it names the control."""
-    worst = slower[-1]
-    share = pages(group, worst.arm)
+    slowest = slower[-1]  # they are sorted by ratio
+    share = pages(group, slowest.arm)
     whose = f" of `{CONTROL}`" if of_control else ""
     needed = f" and {more_pages(share)}" if share is not None and round(100 * (share - 1)) else ""
-    most = "takes" if len(slower) == 1 else "takes longest:"
+    verb = "takes" if len(slower) == 1 else "takes longest:"
     rest = f" ({count_word(len(slower) - 1)} more take longer too)" if len(slower) > 1 else ""
-    return f"`{_name(group, worst.arm)}` {most} {times(worst.ratio.median)} the time{whose}{needed}{rest}"
+    return f"`{_name(group, slowest.arm)}` {verb} {times(slowest.ratio.median)} the time{whose}{needed}{rest}"
 
 
 def _takes(judged: Sequence[ComparedArm]) -> str:
@@ -100,13 +100,13 @@ def _name(group: Group, arm: Arm) -> str:
 
 def _most_pages(group: Group) -> list[str]:
     """A clause on the layout that needs the most pages; none without the control or counts of pages."""
-    known = [(share, arm) for arm in group.treatments if (share := pages(group, arm)) is not None]
-    if not known:
+    shares = [(share, arm) for arm in group.treatments if (share := pages(group, arm)) is not None]
+    if not shares:
         return []
-    share = max(share for share, _ in known)
+    share = max(share for share, _ in shares)
     if round(100 * (share - 1)) <= 0:
         return [f"no layout needs more pages than `{CONTROL}`"]
-    most = [_name(group, arm) for other, arm in known if round(100 * (share - other)) == 0]
+    most = [_name(group, arm) for other, arm in shares if round(100 * (share - other)) == 0]  # equal in per cent
     more = more_pages(share).removesuffix(" pages")
     return [f"{quoted(most)} need{'s' * (len(most) == 1)} the most pages, {more} than `{CONTROL}`"]
 
@@ -128,10 +128,10 @@ def _why_undecided(group: Group, judgement: Judgement | None) -> str:
 
 def _keys(group: Group, subject: str) -> str:
     """The finding on trials that only make keys: the fastest and slowest layout, duplicates, and breaks of order."""
-    known = group.values(Metric.KEY_NS)
-    if not known:
+    costs = group.values(Metric.KEY_NS)
+    if not costs:
         return f"{subject}: no trial gave a value."
-    (fast, least), (slow, most) = (pick(known, key=lambda one: one[1].median) for pick in (min, max))
+    (fast, least), (slow, most) = (extreme(costs, key=lambda one: one[1].median) for extreme in (min, max))
     sentence = (
         f"{subject}: `{_name(group, fast)}` is the fastest to make, {number(least.median)} ns a key; "
         f"`{_name(group, slow)}` the slowest, {number(most.median)} ns."
@@ -160,7 +160,8 @@ class GroupAnswer:
 
 
 def finding(answers: Sequence[GroupAnswer]) -> str:
-    """The page's finding in one sentence: what random UUIDs cost on all databases, or the answer on one of them."""
+    """The page's finding in one sentence: where late writers' keys go, what random UUIDs cost on all databases, or the
+    answer on one of them."""
     if not answers:
         return "No trial is recorded yet."
     indexed = [one for one in answers if not one.group.only_keys and any(arm.good for arm in one.group.arms)]
@@ -188,11 +189,12 @@ def _by_random(indexed: Sequence[GroupAnswer], beside: Sequence[RandomBesideBest
     modelled = all(one.group.modelled for one in indexed)
     products = [one.product for one in indexed]
     by = "by the page model of" if modelled else "on"
-    if len(set(products)) == len(products) <= _MOST_PLACES:
-        first, *others = (f"{by} {product}, {{}}{each.clause}" for product, each in zip(products, beside, strict=True))
-        clauses = [first.format("random UUIDs "), *(other.format("they ") for other in others)]
-        return f"{'; '.join(clauses)[0].upper()}{'; '.join(clauses)[1:]}."
-    low, high = (round(100 * (pick(one.pages for one in beside) - 1)) for pick in (min, max))
+    if len(set(products)) == len(products) <= _MOST_PLACES:  # each product once
+        subjects = ["random UUIDs", *["they"] * (len(products) - 1)]
+        parts = zip(products, subjects, beside, strict=True)
+        sentence = "; ".join(f"{by} {product}, {subject} {cost.clause}" for product, subject, cost in parts)
+        return f"{sentence[0].upper()}{sentence[1:]}."
+    low, high = (round(100 * (extreme(one.pages for one in beside) - 1)) for extreme in (min, max))
     where = f"{'By the page models of' if modelled else 'On'} {_places(indexed)}"
     longer = [one.time.median for one in beside if one.time]
     time = f" and {_between(longer)} the time" if longer else ""
@@ -218,28 +220,28 @@ def _places(answers: Sequence[GroupAnswer]) -> str:
 
 def what_ran(run: Run, groups: Sequence[Group], products: Sequence[str]) -> str:
     """What was run, as `keybench inserted 5,000 rows with each of 4 kinds of key into SQLite 3.54, once.`"""
-    stored = [group for group in groups if not group.only_keys]
+    inserting = [group for group in groups if not group.only_keys]
     if not groups:
         return "No trial is recorded yet."
     rows = listed([f"{count:,}" for count in sorted({group.rows for group in groups})], last="or")
     layouts = len({arm.layout for group in groups for arm in group.arms})
     keys = "one kind of key" if layouts == 1 else f"each of {layouts} kinds of key"
     often = repeated(max(len(group.blocks) for group in groups))
-    if not stored:
+    if not inserting:
         return f"keybench made {rows} keys of {keys}, {often}; nothing was inserted."
-    beside = listed([run.characters(size) for size in sorted({group.payload for group in stored})], last="or")
-    sent = "computed what becomes of" if all(group.modelled for group in stored) else "inserted"
-    into = "in page models of" if all(group.modelled for group in stored) else "into"
-    writers = max(trial.writers for group in stored for trial in group.trials)
-    many = "" if writers == 1 else f" from {plural(writers, 'writer')} at the same time"
+    payloads = listed([run.characters(size) for size in sorted({group.payload for group in inserting})], last="or")
+    modelled = all(group.modelled for group in inserting)
+    did, into = ("computed what becomes of", "in page models of") if modelled else ("inserted", "into")
+    writers = max(trial.writers for group in inserting for trial in group.trials)
+    from_writers = "" if writers == 1 else f" from {plural(writers, 'writer')} at the same time"
     return (
-        f"keybench {sent} {rows} rows ({beside} beside the key) with {keys}{many} {into} "
+        f"keybench {did} {rows} rows ({payloads} beside the key) with {keys}{from_writers} {into} "
         f"{listed(list(dict.fromkeys(products)))}, {often}."
     )
 
 
 def repeated(blocks: int) -> str:
     """How often all was measured, in words: `once`, `six times, in shuffled order`."""
-    words = {1: "once", 2: "twice"}
-    often = words.get(blocks, f"{count_word(blocks)} times")
-    return often if blocks == 1 else f"{often}, in shuffled order"
+    if blocks == 1:
+        return "once"
+    return f"{'twice' if blocks == 2 else f'{count_word(blocks)} times'}, in shuffled order"

@@ -26,7 +26,8 @@ MARKS: dict[Origin, str] = {"measured": "", "derived": "d", "modelled": "m", "ab
 
 @dataclass(frozen=True)
 class TableCell:
-    """One value as text, its range in small print, the mark of its origin, the footnote that says why it is absent."""
+    """One value as text, its range in small print, the mark of its origin, and the number of the footnote that says why
+    it is absent (0: none)."""
 
     text: str
     span: str = ""
@@ -90,10 +91,10 @@ def time_columns(group: Group, judgement: Judgement, arms: Sequence[Arm], title:
     """Two columns: each arm's time over the control's with its interval, under `title`, and the verdict."""
     times, verdicts = [], []
     for arm in arms:
-        judged = judgement.find(arm)
-        if judged is not None:
-            times.append(_ratio(judged.ratio))
-            verdicts.append(TableCell(_VERDICTS[judged.verdict]))
+        result = judgement.find(arm)
+        if result is not None:
+            times.append(_ratio(result.ratio))
+            verdicts.append(TableCell(_VERDICTS[result.verdict]))
         else:
             is_control = arm is group.control
             times.append(TableCell("1.00×" if is_control else "–"))
@@ -105,8 +106,8 @@ def _against_control(group: Group, judgement: Judgement) -> MetricTable:
     """Each arm against the control: ratio with interval or range, p of the joint test, and verdict."""
     p_values = []
     for arm in group.arms:
-        judged = judgement.find(arm)
-        p_values.append(TableCell("–" if judged is None or isnan(judged.p) else number(judged.p, 3)))
+        result = judgement.find(arm)
+        p_values.append(TableCell("–" if result is None or isnan(result.p) else number(result.p, 3)))
     times, verdicts = time_columns(group, judgement, group.arms, judgement.metric.definition.title)
     p_column = TableColumn("p", "joint test", tuple(p_values))
     return MetricTable("Times against the control", (times, p_column, verdicts))
@@ -124,6 +125,7 @@ def column_table(group: Group) -> MetricTable | None:
     if not any(pairs):
         return None
     suits = [TableCell(_suits(pair, arm)) for pair, arm in zip(pairs, group.arms, strict=True)]
+    # a layout without an order has no suiting column; another may have none on this database
     suiting = [TableCell("–" if pair is None or not pair.ordered else pair.suited or "none") for pair in pairs]
     columns = (TableColumn("Suits the layout", "", tuple(suits)), TableColumn("Suiting column", "", tuple(suiting)))
     return MetricTable("In which columns the keys ascend", columns)
@@ -194,7 +196,8 @@ def _models(group: Group) -> SubjectTable:
     """What page models predict beside the group's own figures."""
     arms = [arm for arm in group.arms if MODEL in arm.readings]
     readings = [one for arm in arms for by_block in arm.readings[MODEL].values() for one in by_block.values()]
-    columns = [_subject_column(metric, SubjectKind.MODEL, [(arm, "") for arm in arms]) for metric in Metric]
+    rows = [(arm, "") for arm in arms]  # the subject of a page model has no name
+    columns = [_subject_column(metric, SubjectKind.MODEL, rows) for metric in Metric]
     note = " ".join(sorted({reading.reason for reading in readings} - {""}))
     return SubjectTable("Predicted by the page model", tuple(arms), tuple(filter(None, columns)), note)
 
@@ -210,7 +213,7 @@ def _subject_table(
 
 
 def _subject_column(metric: Metric, kind: SubjectKind, rows: Sequence[tuple[Arm, str]]) -> TableColumn | None:
-    """One metric about each row's subject; None if no row has it. The page model's has a title of its own."""
+    """One metric about each row's subject; None if no row has it. A page model's phases have `, model` in the title."""
     summaries = [arm.summary(metric, Subject(kind, name)) for arm, name in rows]
     if not any(summaries):
         return None

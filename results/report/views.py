@@ -40,12 +40,12 @@ def failures(groups: Sequence[Group]) -> list[Failure]:
     """Each error with the arms and blocks that it ended. A good trial with a traceback lacks its model's prediction."""
     blocks_by_arm: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for group in groups:
-        size = f" · {group.run.characters(group.payload)}" if group.payload != 100 else ""
+        payload = f" · {group.run.characters(group.payload)}" if group.payload != 100 else ""  # 100 is the usual one
         for arm in group.arms:
             for trial in arm.trials:
                 if trial.status == "error" or trial.traceback:
                     error = trial.error or "The page model's prediction failed."
-                    blocks = blocks_by_arm[error][f"{group.database} · {arm.name}{size}"]
+                    blocks = blocks_by_arm[error][f"{group.database} · {arm.name}{payload}"]
                     if trial.block not in blocks:  # the control is in several groups
                         blocks.append(trial.block)
     return [
@@ -96,10 +96,10 @@ class GroupView:
         """The finding, in one sentence."""
         group = self.group
         column = f" with keys in {group.column.removesuffix(' columns')} columns" if group.column else ""
-        size = f" with {group.run.characters(group.payload)} beside the key" if group.payload != 100 else ""
-        size += f" with {plural(group.writers, 'writer')}" if group.run.several_writers else ""
+        work = f" with {group.run.characters(group.payload)} beside the key" if group.payload != 100 else ""
+        work += f" with {plural(group.writers, 'writer')}" if group.run.several_writers else ""
         on = f"By the page model of {self.product}" if group.modelled else f"On {self.product}"
-        subject = f"Making keys ({group.server})" if group.only_keys else f"{on}{column}{size}"
+        subject = f"Making keys ({group.server})" if group.only_keys else f"{on}{column}{work}"
         return GroupAnswer(self.ratios, self.judgement, self.product, headline(self.ratios, self.judgement, subject))
 
     @property
@@ -164,12 +164,12 @@ class RunView:
         return f"{self.run.scenario} ({title})" if title else self.run.scenario
 
     @property
-    def warned(self) -> str:
+    def warnings_in_short(self) -> str:
         """What the warnings are about: the beginning of each, up to three."""
         texts = [*([self.incomplete] if self.incomplete else []), *self.warnings]
-        # to the end of its first clause; a database's name and a colon are no clause
-        names = [re.split(r"(?<=.{24})[:;,.] |\.$", text, maxsplit=1)[0] for text in texts]
-        return "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
+        # each up to its first mark after 24 characters: an earlier mark ends a database's name
+        clauses = [re.split(r"(?<=.{24})[:;,.] |\.$", text, maxsplit=1)[0] for text in texts]
+        return "; ".join(clauses[:3]) + (f"; and {len(clauses) - 3} more" if len(clauses) > 3 else "")
 
     @cached_property
     def machine(self) -> list[tuple[str, str]]:
@@ -188,11 +188,11 @@ def run_view(source: PageSource, styles: Mapping[str, Style], anchor: str) -> Ru
     run, trials, environments = source.run, source.trials, source.environments
     groups = group_trials(run, trials, environments)
     ratios = groups if source.ratios is None else group_trials(run, source.ratios, environments)
-    both = enumerate(zip(groups, ratios, strict=True), start=1)
+    numbered = enumerate(zip(groups, ratios, strict=True), start=1)
     return RunView(
         run=run,
         anchor=anchor,
-        groups=[_group_view(group, of_ratios, styles, f"{anchor}g{number}") for number, (group, of_ratios) in both],
+        groups=[_group_view(group, of_ratios, styles, f"{anchor}g{number}") for number, (group, of_ratios) in numbered],
         figures=saturation(groups, styles, f"{anchor}-saturation"),
         servers=[_server_view(environment, groups) for environment in environments],
         warnings=list(dict.fromkeys([*warnings(run, trials, environments), *source.warnings])),
@@ -205,7 +205,7 @@ def run_view(source: PageSource, styles: Mapping[str, Style], anchor: str) -> Ru
 
 
 def version(group: Group) -> str:
-    """The server's version number; empty if unknown."""
+    """The engine's version as numbers: `18.4`; empty if unknown."""
     versions = group.environment.versions if group.environment else {}
     text = next((text for name, text in versions.items() if name.casefold() == group.database), "")
     match = re.match(r"\d+(?:\.\d+)*", text)
@@ -213,7 +213,8 @@ def version(group: Group) -> str:
 
 
 def _group_view(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str) -> GroupView:
-    """All that the template shows of one group; `ratios`: the group whose times may be shown as ratios, mostly it."""
+    """All that the template shows of one group; `ratios`: the same group with the times that may be
+    shown as ratios; mostly `group` itself."""
     judgement = judge(ratios)
     tables, notes = metric_tables(group, judgement if ratios is group else None)
     columns = column_table(group)
@@ -243,8 +244,8 @@ def _server_view(environment: Environment, groups: Sequence[Group]) -> ServerVie
     if not sizes:
         return ServerView(environment, cache, "no index was measured")
     largest = max(sizes)
-    times = f", {largest / environment.cache_bytes:.2f} times the cache" if environment.cache_bytes > 0 else ""
-    return ServerView(environment, cache, f"largest key index {size(largest)}{times}")
+    over_cache = f", {largest / environment.cache_bytes:.2f} times the cache" if environment.cache_bytes > 0 else ""
+    return ServerView(environment, cache, f"largest key index {size(largest)}{over_cache}")
 
 
 MOST_VALUES: Final = 5_000

@@ -20,9 +20,9 @@ _NAMES: Final = {BEST_KNOWN: "UUIDv7"}
 _FEW: Final = 0.25
 """UUIDv7 is compared with where it splits at most this share of the pages that random UUIDs split."""
 _LAGS: Final = 1.0
-"""Seconds of the scenario's time: writers that only send at the same moment are nearer to one another."""
+"""Seconds of the scenario's time from which on a key is late; writers that send at the same moment are less apart."""
 _ALWAYS: Final = 90.0
-"""% of a writer's keys below others, from which on it is called random if all writers are so."""
+"""% of a writer's keys below others: a layout is called random if every writer has at least this share."""
 
 
 def times(value: float) -> str:
@@ -58,16 +58,17 @@ class RandomBesideBest:
 
 
 def random_beside_best(group: Group) -> RandomBesideBest | None:
-    """The comparison; None without random UUIDs, or where no key in their column does better."""
+    """Random UUIDs compared with UUIDv7 or, unless UUIDv7 splits few pages, with the best key in the same column. None
+    without random UUIDs, or where no key in their column does better."""
     random = next((arm for arm in group.treatments if arm.layout == RANDOM and arm.good), None)
     if random is None or (cost := _cost(group, random)) is None:
         return None
-    alike = [arm for arm in group.treatments if arm.column == random.column]
-    known = {arm: one for arm in alike if (one := _cost(group, arm)) is not None}
-    few = [arm for arm in known if arm.layout == BEST_KNOWN and known[arm] <= _FEW * cost]
-    best = few[0] if few else min(known, key=lambda arm: known[arm])
+    same_column = [arm for arm in group.treatments if arm.column == random.column]
+    costs = {arm: one for arm in same_column if (one := _cost(group, arm)) is not None}
+    best_known = [arm for arm in costs if arm.layout == BEST_KNOWN and costs[arm] <= _FEW * cost]
+    best = best_known[0] if best_known else min(costs, key=lambda arm: costs[arm])
     pages = group.ratio_between(random, best, Metric.LEAF_PAGES)
-    if known[best] > 0.9 * cost or pages is None:
+    if costs[best] > 0.9 * cost or pages is None:  # hardly better
         return None
     time = group.ratio_between(random, best, time_metric(group))
     decided = time is not None and time.interval and not time.low <= 1 <= time.high
@@ -81,26 +82,27 @@ def _cost(group: Group, arm: Arm) -> float | None:
 
 
 def lag_clauses(group: Group) -> list[str]:
-    """Where the keys of writers go: of those behind, the others, and random ones. Empty if only random layouts lag."""
-    known = {
+    """Clauses on where the keys of writers go: of the layout that lags most, of those that do not lag, of random ones.
+    Empty if only random layouts lag, or with one writer."""
+    lags = {
         arm: (behind.median, rows.median)
         for arm in group.treatments
         if (behind := arm.summary(Metric.LAG_SECONDS_P50)) and (rows := arm.summary(Metric.LAG_ROWS_P50))
     }
-    random = [arm for arm in known if _is_random(group, arm)]
-    late = [arm for arm, (behind, _) in known.items() if behind >= _LAGS and arm not in random]
+    random = [arm for arm in lags if _is_random(group, arm)]
+    late = [arm for arm, (behind, _) in lags.items() if behind >= _LAGS and arm not in random]
     if not late or group.writers < 2:
         return []
-    worst = max(late, key=lambda arm: known[arm][1])
-    seconds, distance = known[worst]
+    worst = max(late, key=lambda arm: lags[arm][1])
+    seconds, distance = lags[worst]
     splits = summarise(splits_inside(group, worst)[0].values())
     forced = f" and split {number(splits.median, 1)} pages inside the index for each 1,000 rows" if splits else ""
     clauses = [
         f"`{worst.layout}` keys of writers that fall behind go {number(distance, 0)} rows, or {_duration(seconds)}, "
         f"behind the newest{forced}"
     ]
-    if calm := [arm for arm in known if arm not in (*late, *random)]:
-        clauses.append(f"those of {_quoted(calm)} go to the end of the index")
+    if others := [arm for arm in lags if arm not in (*late, *random)]:
+        clauses.append(f"those of {_quoted(others)} go to the end of the index")
     if random:
         clauses.append(f"those of {_quoted(random)} go anywhere")
     return clauses

@@ -111,26 +111,26 @@ SHOWN: Final = (
 def chapters(runs: Sequence[RunView]) -> list[Chapter]:
     """A chapter for each metric that any run has."""
     views = [(run, view) for run in runs for view in run.groups if not view.group.only_keys]
-    drawn = (
+    with_figures = (
         replace(shown, figures=tuple(figure for run, view in views if (figure := _figure(shown, run, view))))
         for shown in SHOWN
     )
-    return [chapter for chapter in drawn if chapter.figures]
+    return [chapter for chapter in with_figures if chapter.figures]
 
 
 def _figure(shown: Chapter, run: RunView, view: GroupView) -> SiteFigure | None:
-    """The figure of one group; None unless a layout beside the control has values."""
+    """The figure of one group of the run; None unless a layout beside the control has values."""
     group = view.ratios
-    known = [
+    measured = [
         (arm, values, summary)
         for arm in group.arms
         if (values := shown.values(group, arm)) and (summary := summarise(values.values()))
     ]
-    if all(arm.is_control for arm, _, _ in known):
+    if all(arm.is_control for arm, _, _ in measured):
         return None
-    widest = max(summary.high for _, _, summary in known) or 1.0
-    places = min(2, decimals([summary.median for _, _, summary in known]))
-    often = repeated(len(group.blocks)).partition(",")[0]
+    longest = max(summary.high for _, _, summary in measured) or 1.0
+    places = min(2, decimals([summary.median for _, _, summary in measured]))
+    often = repeated(len(group.blocks)).partition(",")[0]  # without "in shuffled order"
     if shown.unit == "× control" and len(group.blocks) < ENOUGH_BLOCKS:
         often += ", which proves nothing"
     return SiteFigure(
@@ -150,10 +150,10 @@ def _figure(shown: Chapter, run: RunView, view: GroupView) -> SiteFigure | None:
                 column=arm.column,
                 text=number(summary.median, places),
                 span=_span(summary, places),
-                share=max(0.0, round(100 * summary.median / widest, 1)),
+                share=max(0.0, round(100 * summary.median / longest, 1)),
                 blocks=tuple(number(values[b], places + 1) if b in values else "–" for b in group.blocks),
             )
-            for arm, values, summary in known
+            for arm, values, summary in measured
         ),
     )
 
@@ -174,7 +174,7 @@ def _file(run: Run) -> str:
 
 
 def _source(bundle: Bundle) -> PageSource:
-    """What a run's page is made of."""
+    """What a run's page is made of; of restricted databases, times appear in ratios alone."""
     run, trials = bundle.run, bundle.trials
     restricted = any(trial.database in RESTRICTED for trial in trials)
     return PageSource(
@@ -208,7 +208,8 @@ def published(names: Sequence[str], results: str, *, small: bool) -> list[Bundle
 
 
 def _from_store(store: Store, name: str, path: Path, *, small: bool) -> Bundle:
-    """A stored run, by way of a bundle at `path`; the data for pictures, which a file lacks, comes from the store."""
+    """A stored run, by way of a bundle at `path`. The data of pictures, which bundles lack, come from the store; with
+    `small`, those of positions alone."""
     bundle = read_bundle(write_bundle(store, name, path))
     stored = store.trials(bundle.run.id, blobs=True)
     names = public_names(store.run(name), stored)
@@ -223,10 +224,10 @@ def _from_store(store: Store, name: str, path: Path, *, small: bool) -> Bundle:
 
 
 LIST: Final = "site.json"
-"""Names the runs of a site: the sign by which keybench knows a folder of its own."""
+"""The file that names a site's runs. A folder that holds it is keybench's own."""
 INDEX: Final = "index.html"
 FIGURES: Final = "figures.html"
-"""The page of all runs and figures where something else is the first page."""
+"""The page of all runs and figures if another page is the first one."""
 
 
 def write_site(runs: Sequence[Bundle], folder: Path, front: str = "") -> Path:
@@ -235,7 +236,7 @@ def write_site(runs: Sequence[Bundle], folder: Path, front: str = "") -> Path:
     Runs that an earlier site of the folder held and this one does not are removed; other files stay. Raises UsageError
     if the folder holds other things, or cannot be written.
     """
-    earlier = _earlier(folder)
+    earlier_runs = _earlier(folder)
     content: dict[Path, bytes] = {Path(FIGURES if front else INDEX): index(runs).encode()}
     if front:
         content[Path(INDEX)] = front.encode()
@@ -243,15 +244,15 @@ def write_site(runs: Sequence[Bundle], folder: Path, front: str = "") -> Path:
         content[Path("runs") / one.run.id / INDEX] = render_sources([_source(one)], f"../../{INDEX}").encode()
         # Packed anew: a bundle that was sent in may have held other things, between its files for example.
         content[Path("runs") / one.run.id / _file(one.run)] = archive(one.run.id, one.files)
-    listed = {"schema": 1, "runs": [one.run.id for one in runs]}
-    content[Path(LIST)] = f"{json.dumps(listed, indent=1)}\n".encode()
+    listing = {"schema": 1, "runs": [one.run.id for one in runs]}
+    content[Path(LIST)] = f"{json.dumps(listing, indent=1)}\n".encode()
     try:
         for name, data in content.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_file(path, "give -o another folder") as part:
                 part.write_bytes(data)
-        for run_id in earlier - {one.run.id for one in runs}:
+        for run_id in earlier_runs - {one.run.id for one in runs}:
             _remove(folder / "runs" / run_id)
     except OSError as error:
         raise UsageError(f"{folder} cannot be written ({error.strerror}): give -o another folder.") from None
@@ -288,8 +289,8 @@ def _earlier(folder: Path) -> set[str]:
     try:
         if not folder.exists() or not any(folder.iterdir()):
             return set()
-        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
-        return {name for name in listed["runs"] if isinstance(name, str) and name.isalnum()}
+        listing = json.loads((folder / LIST).read_text(encoding="utf-8"))
+        return {name for name in listing["runs"] if isinstance(name, str) and name.isalnum()}
     except NotADirectoryError:
         raise UsageError(f"{folder} is a file: give -o a folder.") from None
     except (OSError, ValueError, KeyError, TypeError):

@@ -83,8 +83,8 @@ class Blob:
 
 
 def page_map(numbers: NDArray[np.int64], rows: NDArray[np.int64], origin: Origin, note: str = "") -> Blob:
-    """The leaf level of an index, in key order: `numbers` and `rows` are the page number of each leaf and the rows on
-    it, both (n,).
+    """The leaf level of an index. `numbers` and `rows`: the page number of each leaf and the rows on it, in key order,
+    both (n,).
 
     Arrays: `place` of the leaf in key order, its page `number`, its `rows`. Facts: number of `leaves`, their `first`
     and `last` page number, `origin`, and any doubt (`note`). The kind is `PAGES` if measured, else `MODEL_PAGES`.
@@ -113,7 +113,8 @@ def positions(
     `second`, `above`, `writer`. Facts: `rows`, the `writers`' ids, and any doubt about the order of arrival (`note`).
     """
     edges = np.linspace(0, len(owner), min(len(owner), MOST_POINTS) + 1).astype(np.int64)
-    chosen = np.random.Generator(np.random.PCG64(1)).integers(edges[:-1], edges[1:]) if len(owner) else edges[:0]
+    rng = np.random.Generator(np.random.PCG64(1))  # always the same seed: equal trials give equal blobs
+    chosen = rng.integers(edges[:-1], edges[1:]) if len(owner) else edges[:0]
     return Blob.pack(
         POSITIONS,
         {"rows": len(owner), "writers": list(writers), "note": note},
@@ -127,9 +128,9 @@ def positions(
 
 
 def load_cost(rows: NDArray[np.int64], so_far: Mapping[str, NDArray[np.int64]], cache_bytes: int, note: str) -> Blob:
-    """What a load costs up to each number of `rows`, by the name of the metric, as pages_read; all (n,).
+    """What a load costs up to each number of `rows`; `so_far` is by name of the metric (`pages_read`); all (n,).
 
-    The arrays have these names; a metric that the model does not know has none. Facts: `cache_bytes` of the server, and
-    any doubt about the order of arrival (`note`).
+    Arrays: `rows`, and those of `so_far`, which lacks the metrics that the model does not know. Facts: `cache_bytes` of
+    the server, and any doubt about the order of arrival (`note`).
     """
     return Blob.pack(COST, {"cache_bytes": cache_bytes, "note": note}, {"rows": rows, **so_far})

@@ -43,7 +43,7 @@ class Store:
 
     def remove_empty_run(self, run_id: str) -> None:
         """Removes a run that has no trial, with its environments and warnings."""
-        # In a damaged file, a row without its trial may still refer to the run, which then stays.
+        # In a damaged file, a row of another table may still refer to the run, which then stays.
         with suppress(IntegrityError), self._storage.transaction() as connection:
             for table in (tables.environment, tables.warning):
                 connection.execute(table.delete().where(table.c.run == run_id))
@@ -105,8 +105,8 @@ class Store:
 
     def record(self, run_id: str, trial: Trial) -> None:
         """Records a trial with all its measurements, in one transaction: if an error is raised, nothing is recorded.
-        It takes the place of one that is to be repeated. Raises UsageError if that block and position of the run is
-        already recorded otherwise, or the run is unknown: of a damaged file."""
+        It replaces a trial in the same place whose error says that it is `REPEATED`. Raises UsageError if the place
+        has another trial, or the run is unknown; a damaged file can cause that."""
         table = tables.trial
         here = and_(table.c.run == run_id, table.c.block == trial.block, table.c.position == trial.position)
         try:
@@ -120,7 +120,7 @@ class Store:
             ) from None
 
     def done(self, run_id: str) -> set[tuple[int, int]]:
-        """(block, position) of every recorded trial, failed ones included but for those that are to be repeated."""
+        """(block, position) of every recorded trial, failed ones included, `REPEATED` ones not."""
         table = tables.trial
         final = and_(table.c.run == run_id, ~table.c.error.endswith(REPEATED))
         with self._reading(f"run {run_id}") as connection:
@@ -161,6 +161,6 @@ class Store:
 
 
 def _listed(oldest_first: Sequence[str]) -> str:
-    """The newest ids, and how many there are if not all are listed."""
+    """The newest ids, as a list in a message; it says how many there are if it does not have all."""
     ids = oldest_first[::-1]
     return ", ".join(ids[:_SHOWN_RUNS]) + (f" … ({len(ids)} in all)" if len(ids) > _SHOWN_RUNS else "")

@@ -39,13 +39,13 @@ def open_storage(place: str, *, write: bool, create: bool = True) -> Storage:
         opened = _open_postgresql(_url(place))
     try:
         opened.check()
-        current = opened.prepare(write=write, create=create)
+        up_to_date = opened.prepare(write=write, create=create)
         if write:
             opened.leave_wal()
     except BaseException:
         opened.close()
         raise
-    if current:
+    if up_to_date:
         return opened
     # a reader found older tables: a writer migrates them first
     opened.close()
@@ -76,7 +76,7 @@ def _url(place: str) -> URL:
         parsed = make_url(place)
     except (ArgumentError, ValueError):
         raise UsageError(f"--results {url.shown(place)}: several servers are not supported: give one.") from None
-    password = parsed.query.get(url.PASSWORD)
+    password = parsed.query.get(url.PASSWORD)  # as in libpq, it replaces the one after the user
     return parsed.set(
         drivername="postgresql+psycopg", password=parsed.password if password is None else str(password)
     ).difference_update_query([url.PASSWORD])
@@ -94,6 +94,7 @@ def _check_options(parts: url.Url) -> None:
     names = [name for name, _ in parts.options]
     for place, name in enumerate(names):
         if name not in _OPTIONS and name != url.PASSWORD:
+            # after a password with an unescaped `&`, the next option's name is the rest of it
             shown = "" if url.PASSWORD in names[:place] else f" {name}"
             raise UsageError(f"--results: unknown option{shown} of the URL. Known: {', '.join(sorted(_OPTIONS))}.")
 
@@ -112,7 +113,7 @@ def _open_postgresql(address: URL) -> Storage:
 
 
 def _open_file(path: Path, *, write: bool, create: bool) -> Storage:
-    """The file, locked if it is to be written. Raises UsageError if it cannot be opened so; `Store.open` says when."""
+    """The file, locked if it is to be written. Raises the errors that `Store.open` documents."""
     try:
         status: os.stat_result | None = path.stat()
     except FileNotFoundError:

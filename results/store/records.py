@@ -35,9 +35,9 @@ class Run:
 
     def payload_range(self, most: int) -> Mapping[str, Any]:
         """`min`, `max` and `distribution` of payloads that vary up to `most` characters; empty if they do not vary."""
-        listed = self.part("scenario", "table").get("payload")
-        ranges = listed if isinstance(listed, list) else []
-        return next((entry for entry in ranges if isinstance(entry, Mapping) and entry.get("max") == most), {})
+        recorded = self.part("scenario", "table").get("payload")
+        entries = recorded if isinstance(recorded, list) else []  # numbers, or tables of ranges
+        return next((entry for entry in entries if isinstance(entry, Mapping) and entry.get("max") == most), {})
 
     @property
     def load_path(self) -> str:
@@ -49,9 +49,9 @@ class Run:
         return str(self.part("titles").get(database, database))
 
     def characters(self, payload: int) -> str:
-        """A payload in words, given its (most) characters: `100 characters`, or `0 to 200 characters, uniform`."""
-        if range_ := self.payload_range(payload):
-            return f"{range_.get('min')} to {payload:,} characters, {range_.get('distribution')}"
+        """A payload of this many characters at most, in words: `100 characters`, or `0 to 200 characters, uniform`."""
+        if varying := self.payload_range(payload):
+            return f"{varying.get('min')} to {payload:,} characters, {varying.get('distribution')}"
         return f"{payload:,} character{'' if payload == 1 else 's'}"
 
     @property
@@ -62,10 +62,10 @@ class Run:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the user or the scenario asked for: names, `native` or `suited`; empty for the default."""
-        asked = self.definition.get("columns") or self.part("scenario").get("columns")
-        if isinstance(asked, dict):  # by database
-            asked = list(dict.fromkeys(name for columns in asked.values() for name in columns))
-        return tuple(map(str, asked)) if isinstance(asked, list | tuple) else ()
+        columns = self.definition.get("columns") or self.part("scenario").get("columns")
+        if isinstance(columns, dict):  # by database
+            columns = list(dict.fromkeys(name for of_database in columns.values() for name in of_database))
+        return tuple(map(str, columns)) if isinstance(columns, list | tuple) else ()
 
     def pairing(self, database: str, layout: str) -> Pairing | None:
         """The layout's columns on that database; None in runs that did not record them."""
@@ -85,7 +85,7 @@ class Environment:
 
 
 REPEATED: Final = " --resume repeats this trial."
-"""How the error of a trial ends that failed for want of its server, not by what it did."""
+"""How the error of a trial ends if its server was missing: the trial itself did nothing wrong."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ _ORIGINS: Final = frozenset(get_args(Origin))
 _ORDER: Final = {metric: place for place, metric in enumerate(Metric)}
 """The number of each metric, by which readings and series are sorted."""
 _Place = tuple[int, bool, str]
-"""By which a trial's readings are sorted: the metric's number, whether it is not about the key, and the subject."""
+"""By which a trial's readings are sorted: the metric's number, False if it is about the key, and the subject."""
 
 RETIRED_METRICS: Final = frozenset(
     {"ranges", "hottest_range_share", "ranges_written", "range_takeovers", "range_size_splits", "range_load_splits"}
@@ -58,8 +58,8 @@ def _record(kind: type, row: Mapping[Any, Any]) -> dict[str, Any]:
         if name not in row:  # readings, series and pictures' data are in other tables
             continue
         value = values[name] = row[name]
-        origin = get_origin(hint)
-        fits = value in get_args(hint) if origin is Literal else isinstance(value, origin or hint)
+        generic = get_origin(hint)  # `Mapping` of `Mapping[str, str]`, None of `str`
+        fits = value in get_args(hint) if generic is Literal else isinstance(value, generic or hint)
         if fits and isinstance(value, int | float):
             least, most = _RANGES.get(name, (0, _MOST))
             fits = least <= value <= most  # NaN is in no range
@@ -81,8 +81,8 @@ def environments(connection: Connection, run_id: str) -> list[Environment]:
     """The environments of a run, by database and server. Raises ValueError if a value cannot be that of one."""
     table = tables.environment
     query = select(table).where(table.c.run == run_id).order_by(table.c.database, table.c.server)
-    known = [Environment(**_record(Environment, row)) for row in connection.execute(query).mappings()]
-    return [replace(one, versions=_texts(one.versions), settings=_texts(one.settings)) for one in known]
+    stored = [Environment(**_record(Environment, row)) for row in connection.execute(query).mappings()]
+    return [replace(one, versions=_texts(one.versions), settings=_texts(one.settings)) for one in stored]
 
 
 def _texts(values: Mapping[str, object]) -> dict[str, str]:
@@ -93,12 +93,12 @@ def _texts(values: Mapping[str, object]) -> dict[str, str]:
 def insert_trial(connection: Connection, run_id: str, trial: Trial) -> None:
     """Writes a trial with all its measurements, and its block if this is the block's first trial."""
     block, key = tables.block, {"run": run_id, "number": trial.block}
-    known = and_(block.c.run == run_id, block.c.number == trial.block)
-    if connection.execute(select(block.c.number).where(known)).first() is None:
+    same = and_(block.c.run == run_id, block.c.number == trial.block)
+    if connection.execute(select(block.c.number).where(same)).first() is None:
         connection.execute(block.insert().values(**key, started=trial.started))
     plain = {name: getattr(trial, name) for name in _PLAIN_FIELDS} | {"traceback": trial.traceback or None}
-    inserted = connection.execute(tables.trial.insert().values(run=run_id, **plain)).inserted_primary_key
-    number = inserted[0] if inserted else None
+    new_key = connection.execute(tables.trial.insert().values(run=run_id, **plain)).inserted_primary_key
+    number = new_key[0] if new_key else None  # the trial's id, by which the other tables refer to it
     if values := [_value_row(number, reading) for reading in trial.readings]:
         connection.execute(tables.value.insert(), values)
     if series := [_series_row(number, line) for line in trial.series]:
@@ -118,12 +118,12 @@ def load_trials(connection: Connection, run_id: str, where: str, *, blobs: bool)
     query = select(trial).where(trial.c.run == run_id).order_by(trial.c.block, trial.c.position)
     rows = [dict(row) for row in connection.execute(query).mappings()]
     readings, series = _readings(connection, run_id, where), _series(connection, run_id, where)
-    stored = _blobs(connection, run_id) if blobs else defaultdict(tuple)
+    packed = _blobs(connection, run_id) if blobs else defaultdict(tuple)
     trials = []
     for row in rows:
         plain = _record(Trial, row | {"traceback": row["traceback"] or ""})
         number = row["id"]
-        trials.append(Trial(**plain, readings=readings[number], series=series[number], blobs=stored[number]))
+        trials.append(Trial(**plain, readings=readings[number], series=series[number], blobs=packed[number]))
     return trials
 
 
@@ -134,27 +134,26 @@ def _rows_of(connection: Connection, table: Table, run_id: str) -> Sequence[Any]
 
 def _readings(connection: Connection, run_id: str, where: str) -> defaultdict[int, tuple[Reading, ...]]:
     """Readings by trial number; in the order of Metric, the key's before a model's."""
-    # names are looked up once, though they are on every row
-    known: dict[tuple[str, str, str], tuple[_Place, Metric, Subject]] = {}
-    placed: dict[int, list[tuple[_Place, Reading]]] = defaultdict(list)
+    # what a row's names mean is looked up once, though the names are on every row
+    meanings: dict[tuple[str, str, str], tuple[_Place, Metric, Subject]] = {}
+    by_trial: dict[int, list[tuple[_Place, Reading]]] = defaultdict(list)
     for number, metric_name, kind, subject_name, amount, origin, reason in _rows_of(connection, tables.value, run_id):
         key = (metric_name, kind, subject_name)
-        if key not in known:
-            other_rule = kind == SubjectKind.MODEL and subject_name  # of a page model that is no longer here
-            if metric_name in RETIRED_METRICS or kind in _RETIRED_SUBJECTS or other_rule:
+        if key not in meanings:
+            retired_model = kind == SubjectKind.MODEL and subject_name  # today's page models have no name
+            if metric_name in RETIRED_METRICS or kind in _RETIRED_SUBJECTS or retired_model:
                 continue
             metric, subject = _metric(metric_name, where), _subject(kind, subject_name, where)
-            known[key] = (_ORDER[metric], subject != KEY, str(subject)), metric, subject
-        place, metric, subject = known[key]
-        # a value is there unless it is absent; SQLite would store any type
+            meanings[key] = (_ORDER[metric], subject != KEY, str(subject)), metric, subject
+        place, metric, subject = meanings[key]
+        # a finite number unless the origin says that it is absent; SQLite would store any type
         fits = amount is None if origin == "absent" else type(amount) is float and math.isfinite(amount)
         if not fits or origin not in _ORIGINS or type(reason) is not str:
             raise ValueError(f"its {metric} is {shortened(amount)}, {shortened(origin)}")
-        placed[number].append((place, Reading(metric, amount, origin, reason=reason, subject=subject)))
-    # No two readings of a trial have the same place.
-    return defaultdict(
-        tuple, {number: tuple(one for _, one in sorted(readings)) for number, readings in placed.items()}
-    )
+        by_trial[number].append((place, Reading(metric, amount, origin, reason=reason, subject=subject)))
+    # No two readings of a trial have the same place, so readings themselves are never compared.
+    ordered = {number: tuple(one for _, one in sorted(readings)) for number, readings in by_trial.items()}
+    return defaultdict(tuple, ordered)
 
 
 def _series(connection: Connection, run_id: str, where: str) -> defaultdict[int, tuple[Series, ...]]:

@@ -52,6 +52,7 @@ class Storage:
         """Raises UsageError if the pages of a SQLite file do not fit together: to read such a file may never end."""
         if self._schema is None:
             with self.transaction() as connection:
+                # its first line may name the database alone
                 verdict = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()).splitlines()[-1]
             if verdict != "ok":
                 raise damaged(self.where, "a part of it", verdict)
@@ -60,6 +61,7 @@ class Storage:
         """Takes a SQLite file out of write-ahead mode, in which another tool may have left it."""
         if self._schema is None:
             with self._engine.connect() as connection:
+                # The mode cannot change inside the transaction that the engine begins, and ends after this block.
                 connection.exec_driver_sql("COMMIT")
                 connection.exec_driver_sql("PRAGMA journal_mode = DELETE")
                 connection.exec_driver_sql("BEGIN")
@@ -74,8 +76,8 @@ class Storage:
     def prepare(self, *, write: bool, create: bool = True) -> bool:
         """Checks the version; with `write`, migrates older tables, and with `create` too, creates missing ones.
 
-        False if a reader opened an older version, which a writer must migrate first. Raises UsageError if the database
-        holds other tables, is empty for a reader, or was written by a newer keybench.
+        Returns False if a reader opened an older version, which a writer must migrate first. Raises UsageError if the
+        database holds other tables, is empty for a reader, or was written by a newer keybench.
         """
         with self.transaction() as connection:
             if write and create and self._schema is not None:
@@ -142,7 +144,7 @@ def damaged(where: str, place: str, error: object) -> UsageError:
 
 
 def _explained(error: DBAPIError, where: str) -> KeybenchError:
-    """The user's error for a database error; it never contains SQL, parameters or a password."""
+    """The user's error for an error of SQLite or PostgreSQL; it never contains SQL, parameters or a password."""
     cause: Any = error.orig  # sqlite3's error has a name, psycopg's a code (SQLSTATE)
     name = getattr(cause, "sqlite_errorname", "") or ""
     state = getattr(cause, "sqlstate", "") or ""
@@ -151,7 +153,7 @@ def _explained(error: DBAPIError, where: str) -> KeybenchError:
         return full(where)
     if name in {"SQLITE_NOTADB", "SQLITE_CORRUPT"} or name.startswith("SQLITE_CORRUPT_"):
         return UsageError(f"{where} is no results database or is damaged ({reason}); it was left as it is: {ANOTHER}.")
-    if isinstance(cause, sqlite3.Error) and name in {"", "SQLITE_ERROR"}:  # text that is none, or no such table
+    if isinstance(cause, sqlite3.Error) and name in {"", "SQLITE_ERROR"}:  # text that is not UTF-8, or no such table
         return damaged(where, "a part of it", reason)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return EnvironmentMissing(f"{where} is in use by another program: close that, then go on with --resume.")

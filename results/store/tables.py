@@ -189,8 +189,8 @@ def _subjects(connection: sa.Connection) -> None:
         if text.startswith(("grid ", "shard ", "model: ")):  # keybench no longer has such subjects
             continue
         subject = Subject.parse(text)
-        place = (sa.literal(subject.kind.value), sa.literal(subject.name))
-        rows = sa.select(old.c.trial, old.c.metric, *place, *(old.c[name] for name in rest)).where(old.c.object == text)
+        names = (sa.literal(subject.kind.value), sa.literal(subject.name))
+        rows = sa.select(old.c.trial, old.c.metric, *names, *(old.c[name] for name in rest)).where(old.c.object == text)
         connection.execute(sa.insert(new).from_select([column.name for column in new.c], rows))
     old.drop(connection)
     connection.execute(_statement("ALTER TABLE %(fullname)s RENAME TO value", new))

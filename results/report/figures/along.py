@@ -32,8 +32,8 @@ def _single_curves(group: Group, styles: figure.Styles, lines: Mapping[str, Line
     """A curve without a range for each arm's line; both by the arm's name."""
     arms = [arm for arm in group.arms if arm.name in lines]
     rows = figure.named_rows(group, arms, styles)
-    known = [(arm.name, row, lines[arm.name]) for arm, row in zip(arms, rows, strict=True)]
-    return {name: Curve(row, middle=line, low=line, high=line) for name, row, line in known}
+    triples = [(arm.name, row, lines[arm.name]) for arm, row in zip(arms, rows, strict=True)]
+    return {name: Curve(row, middle=line, low=line, high=line) for name, row, line in triples}
 
 
 def _draw(
@@ -54,8 +54,8 @@ def _draw(
     """A panel of curves for each arm; the first text of `caption` stands before the note on the control.
 
     `curves` are by the arm's name, over `x`; `labels` are those of x and y. With `control`, the control's curve is
-    drawn dashed in all panels. The table has the `places` with their name, then the middle of each arm's curve, named
-    `data` (by default as y). `last` introduces the values at the last place.
+    drawn dashed in all panels. The table has a column of `places` (its name, its cells), then the middle of each arm's
+    curve, named `data` (by default as y). `last` introduces the values at the last place. `axes`: for `curve_panels`.
     """
     arms = [arm for arm in group.arms if arm.name in curves]
     chosen, note = figure.evenly_chosen(group, arms, _MOST_LINES)
@@ -101,7 +101,7 @@ def _insert_cost(group: Group, styles: figure.Styles, key: str) -> figure.Drawin
         values = np.array([_interval_cost(line, edges) for line in series[arm.name]])
         curves[arm.name] = Curve(row, np.median(values, axis=0), low=values.min(axis=0), high=values.max(axis=0))
     without = [group.label(arm) for arm in group.arms if not series[arm.name]]
-    several = "Lines are medians; bands span the range of the blocks."
+    of_blocks = "Lines are medians; bands span the range of the blocks."
     return _draw(
         group,
         curves,
@@ -111,7 +111,7 @@ def _insert_cost(group: Group, styles: figure.Styles, key: str) -> figure.Drawin
         places=("rows inserted up to", [f"{edge:.0f}" for edge in edges[1:]]),
         data="median",
         caption=(
-            several if len(group.blocks) > 1 else figure.blocks_note(group),
+            of_blocks if len(group.blocks) > 1 else figure.blocks_note(group),
             f"No curve for {listed(without)}." if without else "",
         ),
         origin=f"Derived from insert times: {figure.origin_note(group, [Metric.INSERT_SECONDS]).lower()}",
@@ -128,7 +128,7 @@ def _interval_cost(line: Series, edges: Line) -> Line:
 @figure.group_figure("phases", 22, "Density along the phases", "% of the leaf pages' room, higher is better")
 def _phase_densities(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | None:
     """The density after each phase of the index's life (insert, delete, rebuild …); None without phases."""
-    names = max((phases_of(arm) for arm in group.arms), key=len)
+    names = max((phases_of(arm) for arm in group.arms), key=len)  # arms without a good trial have none
     if not names:
         return None
     lines = {}
@@ -176,7 +176,7 @@ def _beyond_memory(group: Group, styles: figure.Styles, key: str) -> figure.Draw
         for name, blob in costs.items()
     }
     measured = {arm.name: _counted_reads(arm, group.rows) for arm in arms}
-    seen, doubts = any(value is not None for value in measured.values()), figure.doubts(costs.values())
+    counted, doubts = any(value is not None for value in measured.values()), figure.doubts(costs.values())
     curves = _single_curves(group, styles, means)
     return _draw(
         group,
@@ -189,9 +189,9 @@ def _beyond_memory(group: Group, styles: figure.Styles, key: str) -> figure.Draw
         caption=(
             f"The server's cache has {spelled(int(costs[arms[0].name].about['cache_bytes']))}. A page that is not in "
             "it has to be read before a row can go there.",
-            "The line is the page model's, the dot what the server counted over the whole load." if seen else "",
+            "The line is the page model's, the dot what the server counted over the whole load." if counted else "",
         ),
-        origin=figure.join("The line: modelled. The dot: measured." if seen else "Modelled.", *doubts),
+        origin=figure.join("The line: modelled. The dot: measured." if counted else "Modelled.", *doubts),
         control=False,
     )
 

@@ -27,8 +27,8 @@ def _draw(
     above: str,
     metrics: Sequence[Metric],
 ) -> figure.Drawing | str:
-    """A bar for each arm, with the unit `label` at their axis; `totals`, under the heading `above`, stand at the right.
-    Without `parts`, the text says why the `metrics` are absent."""
+    """A bar for each arm, with the unit `label` at the axis; `totals`, under the heading `above`, stand at the right.
+    Without `parts`, a text that says why the `metrics` are absent."""
     if not parts:
         return figure.gaps(group, metrics) or figure.missing(group, metrics[0])
     places = decimals([value for value in totals if value is not None])
@@ -37,12 +37,12 @@ def _draw(
         figure.placeholder(arm) if not shown else "–" if value is None else number(value, places)
         for arm, value, shown in zip(group.arms, totals, has_bar, strict=True)
     ]
-    known = [(group.label(arm), value) for arm, value in zip(group.arms, totals, strict=True) if value is not None]
+    by_arm = [(group.label(arm), value) for arm, value in zip(group.arms, totals, strict=True) if value is not None]
     names, medians = listed([part.name.lower() for part in parts]), f"Medians of {plural(len(group.blocks), 'block')}."
     return figure.Drawing(
         caption=figure.join(medians if len(group.blocks) > 1 else "", figure.gaps(group, metrics)),
         origin=figure.origin_note(group, metrics),
-        alt=figure.join(f"Stacked bars of {names}, {label}.", f"{above}: {figure.extremes(known)}" if known else ""),
+        alt=figure.join(f"Stacked bars of {names}, {label}.", f"{above}: {figure.extremes(by_arm)}" if by_arm else ""),
         svg=stacked_bars(figure.named_rows(group, group.arms, styles), parts, texts, label, above, key),
         header=("layout", "column", *(f"{part.name}, {label}" for part in parts)),
         rows=tuple((arm.layout, arm.column, *(part.values[i] for part in parts)) for i, arm in enumerate(group.arms)),
@@ -56,7 +56,7 @@ _LOOKS: Final[dict[Metric, tuple[str, Hatch]]] = {
     Metric.INTERIOR_SPLITS: (KINDS[2], "/"),
     _TOGETHER: (KINDS[2], "x"),
 }
-"""Colour and hatching of each kind."""
+"""Colour and hatching of each kind of splits."""
 
 
 @figure.group_figure("splits", 50, "Page splits by kind", "leaf pages added per 1,000 rows; only appends are harmless")
@@ -69,8 +69,8 @@ def _splits(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | s
     }
     parts = [BarPart(metric.definition.title, values, *_LOOKS[metric]) for metric, values in kinds.items()]
     harmful = [values for metric, values in kinds.items() if metric != Metric.APPENDS]
-    known = [[value for values in harmful if (value := values[i]) is not None] for i in range(len(group.arms))]
-    totals = [sum(of_arm) if of_arm else None for of_arm in known]
+    by_arm = [[value for values in harmful if (value := values[i]) is not None] for i in range(len(group.arms))]
+    totals = [sum(of_arm) if of_arm else None for of_arm in by_arm]
     return _draw(group, styles, key, "per 1,000 rows", parts, totals, above="edge + interior", metrics=SPLITS)
 
 
@@ -80,12 +80,12 @@ def _log_written(group: Group, styles: figure.Styles, key: str) -> figure.Drawin
     metrics = (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGE_BYTES)
     whole, images = ([figure.per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
     parts = []
-    if group.values(Metric.LOG_BYTES):
-        split = bool(group.values(Metric.LOG_PAGE_IMAGE_BYTES))
+    if group.values(Metric.LOG_BYTES):  # which contain the images; the medians of both may be of different blocks
+        has_images = bool(group.values(Metric.LOG_PAGE_IMAGE_BYTES))
         pairs = zip(whole, images, strict=True)
         rest = [None if log is None else log - min(image or 0.0, log) for log, image in pairs]
-        parts.append(BarPart("Records" if split else "Log", rest, PLAIN))
-        if split:
+        parts.append(BarPart("Records" if has_images else "Log", rest, PLAIN))
+        if has_images:
             parts.append(BarPart("Full-page images", images, KINDS[1], "/"))
     return _draw(group, styles, key, "bytes a row", parts, whole, above="total", metrics=metrics)
 
@@ -119,7 +119,7 @@ def _waits(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | No
     waiting = [sum(share.get(name, 0.0) for name in kinds) if share else None for share in shares]
     label, above = "% of writers' time", "waiting in the server"
     drawing = _draw(group, styles, key, label, parts, totals=waiting, above=above, metrics=[])
-    assert isinstance(drawing, figure.Drawing)  # there are parts
+    assert isinstance(drawing, figure.Drawing)  # no text: there are parts
     return replace(drawing, origin="Measured: samples of the server's list of connections.")
 
 
@@ -153,8 +153,8 @@ def _density(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | 
         base = group.control.summary(metric) if group.control else None
         dots = [figure.dot(arm, arm.summary(metric), lambda value: f"{value:.1f}") for arm in group.arms]
         name = about.title.removeprefix("Leaf ").capitalize()
-        known = [(group.label(arm), summary.median) for arm, summary in group.values(metric)]
-        alts.append(f"{about.title}: {figure.extremes(known)}")
+        medians = [(group.label(arm), summary.median) for arm, summary in group.values(metric)]
+        alts.append(f"{about.title}: {figure.extremes(medians)}")
         label, reference = f"%, {BETTER[about.better]}", base.median if base else None
         panels.append(Panel(name, dots, label, limits=(0.0, 100.0), reference=reference))
     return figure.Drawing(

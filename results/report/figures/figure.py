@@ -73,9 +73,9 @@ Draw = Callable[[Group, Styles, str], Drawing | str | None]
 
 @dataclass(frozen=True)
 class GroupFigure:
-    """A figure of one group with an index; `draw` takes the group, the layouts' styles and the figure's key.
+    """A figure of one group with an index. `draw` takes the group, the layouts' styles and the figure's key.
 
-    It returns a text that says why values are absent, or None if the figure does not apply to the group's work.
+    `draw` returns the drawing, a text that says why values are absent, or None if the figure does not apply.
     """
 
     name: str
@@ -97,7 +97,7 @@ class GroupFigure:
 
 
 def group_figure(name: str, place: int, title: str, unit: str) -> Callable[[Draw], GroupFigure]:
-    """Declares that the function below it draws this figure of each group."""
+    """A decorator: the function below it draws this figure of each group."""
     return lambda draw: GroupFigure(name, place, title, unit, draw)
 
 
@@ -129,7 +129,7 @@ def missing(group: Group, metric: Metric) -> str:
 def gaps(group: Group, metrics: Sequence[Metric]) -> str:
     """Which arms lack which of the metrics, and why; arms whose trials all failed are listed elsewhere."""
     arms = [arm for arm in group.arms if len(arm.failed) < len(arm.trials)]
-    # titles of metrics that are absent for the same reason in the same arms; () stands for all arms
+    # titles of metrics by (why they are absent, the arms that lack them); () stands for all arms
     titles: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for metric in metrics:
         lacking: dict[str, list[str]] = {}
@@ -137,8 +137,8 @@ def gaps(group: Group, metrics: Sequence[Metric]) -> str:
             if arm.summary(metric) is None:
                 lacking.setdefault(why_absent(arm, metric), []).append(group.label(arm))
         for why, names in lacking.items():
-            some = () if len(names) == len(arms) else tuple(names)
-            titles.setdefault((why, some), []).append(metric.definition.title.lower())
+            some_arms = () if len(names) == len(arms) else tuple(names)
+            titles.setdefault((why, some_arms), []).append(metric.definition.title.lower())
     return " ".join(
         f"No {listed(absent, last='or')}{f' for {listed(names)}' if names else ''}: {why}"
         for (why, names), absent in titles.items()
@@ -154,7 +154,7 @@ def extremes(values: Sequence[tuple[str, float]]) -> str:
 
 
 def placeholder(arm: Arm) -> str:
-    """What stands in place of a value that the arm does not have."""
+    """A word or a dash in place of a value that the arm does not have."""
     return "failed" if arm.failed and len(arm.failed) == len(arm.trials) else "–"
 
 
@@ -187,7 +187,7 @@ def named_rows(group: Group, arms: Sequence[Arm], styles: Styles) -> list[PlotRo
 
 
 def evenly_chosen(group: Group, arms: Sequence[Arm], most: int) -> tuple[list[Arm], str]:
-    """(at most `most` arms: the control and others evenly spaced; a note if some are left out, else empty)."""
+    """(at most `most` arms, evenly spaced, with the control if it is first; a note if some are left out, else "")."""
     if len(arms) <= most:
         return list(arms), ""
     first = [arm for arm in arms[:1] if arm is group.control]

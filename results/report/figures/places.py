@@ -66,7 +66,7 @@ def _page_order(group: Group, styles: figure.Styles, key: str) -> figure.Drawing
 def _page_places(blob: Blob, fractions: Floats) -> tuple[Floats, Floats]:
     """(places in key order, places in the file), in %, of the leaf pages nearest to these `fractions` of key order."""
     leaves = int(blob.about["leaves"])
-    near = np.round(fractions * (len(blob.arrays["place"]) - 1)).astype(np.int64)
+    near = np.round(fractions * (len(blob.arrays["place"]) - 1)).astype(np.int64)  # indexes of kept leaves
     first, last = int(blob.about["first"]), int(blob.about["last"])
     numbers = blob.arrays["number"][near].astype(np.float64)
     return 100 * blob.arrays["place"][near] / max(1, leaves - 1), 100 * (numbers - first) / max(1, last - first)
@@ -144,7 +144,7 @@ def _draw_positions(
         legend=legend_height(entries),
     )
     draw_legend(panels.canvas, entries)
-    step = min(_OFFSET, _WIDEST / len(writers))  # writers at one place are drawn apart, around it
+    step = min(_OFFSET, _WIDEST / len(writers))  # writers at one place are drawn above and below it
     for arm, box in zip(arms, panels.boxes, strict=True):
         seconds, writer, percent_below = _positions(blobs[arm.name])
         for i, colour in enumerate(colours):
@@ -164,14 +164,14 @@ def _positions(blob: Blob) -> tuple[Floats, Ints, Floats]:
 def _position_data(
     group: Group, arms: Sequence[Arm], blobs: Mapping[str, Blob], writers: Sequence[str]
 ) -> tuple[list[str], list[list[figure.Value]]]:
-    """(header, columns) of the figure's data. Second and writer are listed once if all arms have the same."""
+    """(header, columns) of the figure's data. An arm with the first arm's seconds and writers does not repeat them."""
     header: list[str] = []
     columns: list[list[figure.Value]] = []
     for arm in arms:
         seconds, writer, percent_below = _positions(blobs[arm.name])
-        when = [[round(second, 3) for second in seconds.tolist()], [writers[i] for i in writer.tolist()]]
-        if columns[:2] != when:
-            columns += when
+        second_and_writer = [[round(second, 3) for second in seconds.tolist()], [writers[i] for i in writer.tolist()]]
+        if columns[:2] != second_and_writer:
+            columns += second_and_writer
             header += [f"second of {group.label(arm)}", f"writer of {group.label(arm)}"]
         columns.append([round(value, 2) for value in percent_below.tolist()])
         header.append(f"{group.label(arm)}, keys present below, %")

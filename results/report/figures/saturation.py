@@ -24,11 +24,11 @@ class _Quantity:
     unit: str
     label: str
     of: Callable[[Arm, int], Summary | None]
-    """The quantity of an arm whose trials send this number of rows."""
+    """The quantity of an arm, given the number of its timed rows."""
 
 
-def _sent(group: Group) -> int:
-    """Rows that the insert time is of: without those that filled the table before."""
+def _timed_rows(group: Group) -> int:
+    """The number of rows whose insertion is timed: without those that filled the table before."""
     return round(group.rows * (1 - float(group.run.part("scenario", "load").get("filled", 0.0))))
 
 
@@ -58,8 +58,8 @@ _QUANTITIES: Final = (
 
 
 def saturation(groups: Sequence[Group], styles: Styles, prefix: str) -> list[ReportFigure]:
-    """A figure of each quantity for each database, server and payload that has several numbers of writers. `groups` are
-    those of one run; `prefix` makes the figures' ids unique on the page."""
+    """A figure of each quantity for each database, server and payload that has three numbers of writers or more.
+    `groups` are those of one run; `prefix` makes the figures' ids unique on the page."""
     figures: list[ReportFigure | None] = []
     measured = [group for group in groups if not (group.modelled or group.only_keys)]
     shown = sorted(measured, key=lambda group: (*_work(group), group.writers))
@@ -78,32 +78,22 @@ def _work(group: Group) -> tuple[str, str, int, int, str]:
 def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix: str) -> ReportFigure | None:
     """The quantity of each layout against the number of writers; None if no layout has it for every number. `groups`
     differ in their number of writers alone, and are sorted by it."""
-    # the quantity of each layout and column, by number of writers; None where there is no such arm
+    # the quantity of each layout and column, in the order of the groups
+    first = groups[0]
     writers = [group.writers for group in groups]
     names = list(dict.fromkeys((arm.layout, arm.column) for group in groups for arm in group.arms))
-    summaries = {
-        name: [
-            next((quantity.of(arm, _sent(group)) for arm in group.arms if (arm.layout, arm.column) == name), None)
-            for group in groups
-        ]
-        for name in names
-    }
-    whole = [name for name in names if all(summaries[name])]
-    if not whole:
+    summaries = {name: [_summary(group, quantity, name) for group in groups] for name in names}
+    complete = [name for name in names if all(summaries[name])]
+    if not complete:
         return None
-    several = len({column for _, column in whole[1:]}) > 1
+    several = len({column for _, column in complete[1:]}) > 1  # [1:]: without the control, which comes first
     curves = {}
-    for layout, column in whole:
-        known = [summary for summary in summaries[layout, column] if summary]
-        curves[layout, column] = Curve(
-            PlotRow(layout, column if several else "", styles[layout]),
-            middle=np.array([summary.median for summary in known]),
-            low=np.array([summary.low for summary in known]),
-            high=np.array([summary.high for summary in known]),
-        )
-    control = next((name for name in whole if groups[0].control and name[0] == groups[0].control.layout), None)
-    first = groups[0]
-    width = f", {first.run.characters(first.payload)}" if first.payload != 100 else ""
+    for layout, column in complete:
+        middle, low, high = np.array([cells(summary) for summary in summaries[layout, column]], np.float64).T
+        row = PlotRow(layout, column if several else "", styles[layout])
+        curves[layout, column] = Curve(row, middle=middle, low=low, high=high)
+    control = next((name for name in complete if first.control and name[0] == first.control.layout), None)
+    payload = f", {first.run.characters(first.payload)}" if first.payload != 100 else ""
     rows: list[tuple[Value, ...]] = [
         (layout, column, f"{number}", *cells(summary))
         for layout, column in names
@@ -113,7 +103,7 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
     last = [(layout, curve.middle[-1]) for (layout, _), curve in curves.items()]
     return ReportFigure(
         key=prefix,
-        title=f"{quantity.title}: {first.database}{width}",
+        title=f"{quantity.title}: {first.database}{payload}",
         unit=quantity.unit,
         caption=join(
             f"Lines are medians of {plural(blocks, 'block')}; bands span the range of the blocks."
@@ -135,6 +125,12 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
         header=("layout", "column", "writers", *(f"{quantity.label}, {part}" for part in STATISTICS)),
         rows=tuple(rows),
     )
+
+
+def _summary(group: Group, quantity: _Quantity, name: tuple[str, str]) -> Summary | None:
+    """The quantity of the arm with this layout and column; None if the group has no such arm, or it has no value."""
+    arm = next((arm for arm in group.arms if (arm.layout, arm.column) == name), None)
+    return quantity.of(arm, _timed_rows(group)) if arm else None
 
 
 def _scale(writers: Sequence[int]) -> Scale:
