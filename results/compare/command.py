@@ -271,7 +271,7 @@ def _notes(comparison: Comparison, shown: Sequence[ComparisonRow]) -> list[str]:
 def _matters(row: ComparisonRow, *, one_run: bool) -> bool:
     """Whether a reader sees the row unasked: a headline metric with values, or another metric that changed."""
     if row.verdict == "not measured":  # `old` and `new` are None on a side without values
-        return row.metric in HEADLINES and row.old != row.new
+        return row.metric in HEADLINES and (row.old, row.new) != (None, None)
     if row.metric in HEADLINES:
         return row.verdict != "not comparable"
     return not one_run and row.compared and row.verdict not in {"same", "unclear"}

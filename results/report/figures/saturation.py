@@ -86,13 +86,13 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
     complete = [name for name in names if all(summaries[name])]
     if not complete:
         return None
-    several = len({column for _, column in complete[1:]}) > 1  # [1:]: without the control, which comes first
+    control = next((name for name in complete if first.control and name[0] == first.control.layout), None)
+    several = len({name[1] for name in complete if name != control}) > 1
     curves = {}
     for layout, column in complete:
         middle, low, high = np.array([cells(summary) for summary in summaries[layout, column]], np.float64).T
         row = PlotRow(layout, column if several else "", styles[layout])
         curves[layout, column] = Curve(row, middle=middle, low=low, high=high)
-    control = next((name for name in complete if first.control and name[0] == first.control.layout), None)
     payload = f", {first.run.characters(first.payload)}" if first.payload != 100 else ""
     rows: list[tuple[Value, ...]] = [
         (layout, column, f"{number}", *cells(summary))
