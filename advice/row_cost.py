@@ -156,7 +156,7 @@ def of_first_rows(
         return RowCost(figure)
     log_bytes = float(cost.log.bytes[1:].sum()) / counted
     log_of_parts = cost.log.bytes[1:] / np.diff(ends)
-    # A checkpoint may come once among these rows, after which each page in use is logged whole.
+    # A checkpoint may come once among these rows; then each page in use (leaves, and 4 others) is logged whole.
     checkpoint_bytes = (reach * leaves_a_row + 4) * page_size / counted
     half = _DOUBT * log_bytes + checkpoint_bytes + float(log_of_parts.max() - log_of_parts.min())
     return RowCost(reads=figure, log_bytes=Figure.around(log_bytes, half, kind))
