@@ -105,11 +105,7 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
     forecasts = [(one, outcome) for one, outcome in outcomes if isinstance(outcome, IndexForecast)]
     today = _today(choices, needs.existing)
     order = ranking(
-        judge(forecasts, needs),
-        needs.made_by,
-        languages=_languages,
-        is_today=lambda one: one is today,
-        named=needs.layouts,
+        judge(forecasts, needs), needs.made_by, _languages, is_today=lambda one: one is today, named=needs.layouts
     )
     if order is None:
         raise UsageError(f"no layout that meets the needs can be forecast. {refused[0][0]}: {refused[0][1]}")
