@@ -45,9 +45,8 @@ def _by_rule(model: SplitModel, rows: int) -> tuple[float, float, list[PageStats
     """What `random_growth` gives, for leaves that split at a fixed place: Yao's rule goes on from small indexes."""
     count, small_rows = _SPLIT_IN_HALF
     small = [model.insert(random_ranks(min(small_rows, rows // 2), seed)) for seed in range(count)]
-    # one forecast by each of them
-    leaves = expected_leaves([one.page_rows for one in small], model.leaf.room, model.leaf.keep_interior, [rows])[0]
-    spread, mean = float(leaves.std(ddof=1)), float(leaves.mean())
+    forecasts = expected_leaves([one.page_rows for one in small], model.leaf.room, model.leaf.keep_interior, [rows])[0]
+    spread, mean = float(forecasts.std(ddof=1)), float(forecasts.mean())
     # The later rows come by chance, too: in proportion, the deviation falls with the square root of their number.
     small_leaves = np.array([one.leaf_pages for one in small])
     by_chance = float(small_leaves.std(ddof=1) / small_leaves.mean()) * sqrt(min(1.0, small_rows / rows))
@@ -97,9 +96,8 @@ def random_ranks(rows: int, seed: int) -> NDArray[np.int64]:
 
 
 def _wave(page_rows: Sequence[NDArray[np.int64]], at: Sequence[float]) -> Figures:
-    """Expected leaves a row at the numbers of rows `at`, of leaves that split in half: (numbers, indexes). They are
-    divided by the mean of the first `_POINTS`, which are one doubling. The numbers ascend, but for the last, which may
-    lie anywhere among them. `page_rows`: as of `expected_leaves`."""
+    """Expected leaves a row at the numbers of rows `at`, of leaves that split in half, divided by the mean at the first
+    `_POINTS`, one doubling: (numbers, indexes). The numbers ascend, but the last may lie anywhere among them."""
     room = max(int(one.max()) for one in page_rows)
     order = np.argsort(at)
     leaves_a_row = np.empty((len(at), len(page_rows)))

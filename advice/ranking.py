@@ -151,10 +151,9 @@ def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[st
 def _ease(
     one: Choice, languages: Callable[[str], int], named: Sequence[str] = (), made_by: MadeBy = "any"
 ) -> tuple[bool, bool, bool, bool, bool, int]:
-    """What decides between layouts that move as many bytes; the greatest tuple is the best. First comes the control,
-    then keys that keep few pages in use at a time, then keys that are easy to get: in the engine's own column; those
-    that people ask about; made by a function that the server has, if it has to make them; from a library in many
-    languages (the server counts as one more)."""
+    """What decides between layouts that move as many bytes; the greatest tuple is the best. First the control; then
+    keys that keep few pages in use; then keys that are easy to get: in the engine's own column, asked about by people,
+    made by the server if it has to make them, by libraries in many languages (the server counts as one more)."""
     candidate = one.candidate
     return (
         candidate.name == CONTROL,
@@ -167,8 +166,7 @@ def _ease(
 
 
 def easiest(judged: Sequence[Choice], languages: Callable[[str], int]) -> Choice | None:
-    """Of those that move about as few bytes as the first, the one that is easiest to get; None if there are none.
-    `judged`: by bytes moved, the fewest first."""
+    """Of those that move about as few bytes as the first, the cheapest, the one that is easiest to get; else None."""
     if not judged:
         return None
     alike = [one for one in judged if one.moved.value <= ALIKE * judged[0].moved.value]
@@ -177,8 +175,7 @@ def easiest(judged: Sequence[Choice], languages: Callable[[str], int]) -> Choice
 
 def _avoided(ordered: Sequence[Choice], best: Choice, runner_up: Choice | None) -> tuple[Choice, ...]:
     """Layouts that a user might take and should not: they meet the needs, but move many more bytes than the best, and
-    split or read more pages. Random GUIDs come first, also where they miss a need; then the worst. `ordered`: all
-    candidates, by bytes moved."""
+    split or read more pages. Random GUIDs come first, also where they miss a need; then the worst."""
     # they are worse than the second choice, too, unless that is far from the best itself
     near = runner_up is not None and runner_up.moved.high < 2 * WORSE * best.moved.high
     most = max(best.moved.high, runner_up.moved.high) if runner_up and near else best.moved.high

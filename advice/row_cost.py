@@ -146,8 +146,7 @@ def of_first_rows(
     ends = np.array([n // 4, n // 2, 3 * n // 4, n])
     leaves = [0.75 * leaves_a_row * growth.rows] * len(ends)  # as in the second half of the whole load, on average
     cost = _cost(model, rows, ends, replace(server, cache_bytes=cache), growth.rows_per_tx, leaves)
-    # all but the first part, [1:], in which the index is still small
-    counted = n - n // 4
+    counted = n - n // 4  # all but the first part, hence [1:], in which the index is still small
     reads = float(cost.read.all[1:].sum()) / counted
     # More reads come from pages that are read again though they would fit into the cache, as after another connection
     # has written. How many these are depends on the depth of the index. Else up to 3 / n were not seen (95 % sure).
@@ -168,8 +167,7 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
     page_size = page_bytes(model)
     if not page_size or not isinstance(model, PredictsCost):
         return UNKNOWN
-    # Rows of a small index: so many that its cache, and that of an index with half of them, has FEWEST_PAGES pages. 2.2
-    # is 2 with something to spare.
+    # rows of a small index: so many that also half of them, with a little to spare (2.2), leave FEWEST_PAGES of cache
     small_rows = int(max(_RANDOM_ROWS, 2.2 * growth.rows * FEWEST_PAGES * page_size / server.cache_bytes))
     if small_rows > _MOST_RANDOM_ROWS:
         return UNKNOWN

@@ -105,7 +105,6 @@ def snippet(orm: Orm, on: Engine, version: str, column: Column, name: str, *, by
             notes = [f"Trap: {entry.trap_on.get(on.name, entry.trap)}", *([origin] if "call" in words else [])]
             code = _WORD.sub(lambda word: values[word[1]], entry.code.strip())
             return Snippet(title, code, (*notes, f"Rests on ({how}): {entry.source}"))
-    # no mapping fits
     way_out = "read the new key back by SQL of your own" if by_server else "let the server make it (--made-by server)"
     way_out = "give each new row its key before it is saved" if calls else way_out
     trap = f"keybench has no mapping of such a key for {orm.title}: create the table by the SQL above, and {way_out}."
