@@ -198,8 +198,7 @@ class _Index:
         """Forecast from `stats`, the index of the first rows; `first` has all of these, or enough where keys ascend."""
         at_rows, *counts = _along(stats)
         kind = self._kind(exact=stats.rows >= self.growth.rows)
-        # the rows to come, as so many of the first rows' size
-        rest = (self.growth.rows - stats.rows) * self._growth_of_entries(first)
+        rest = (self.growth.rows - stats.rows) * self._growth_of_entries(first)  # in rows of the first ones' size
         pages, splits = (_continued(at_rows, each, rest, kind) for each in counts)
         # The rule of three: what did not happen in n rows happens in 3 / n of all rows at most (95 % sure).
         unseen = 3 * rest / stats.rows
@@ -220,9 +219,10 @@ class _Index:
         assert not isinstance(self.model, SizedByValue)
         mean, half, small = random_growth(self.model, n)
         pages = Figure.around(mean, max(half + 1, _NEARLY_RANDOM * mean), kind, least=1)
-        share = float(np.mean([(one.edge_splits + one.interior_splits) / (one.leaf_pages - 1) for one in small]))
+        # for each leaf but the first one, which needs no split
+        splits = float(np.mean([(one.edge_splits + one.interior_splits) / (one.leaf_pages - 1) for one in small]))
         cost = row_cost.of_random_keys(self.model, self.growth, pages, self.question.server)
-        return self._forecast(pages, pages.times(share), small, cost)
+        return self._forecast(pages, pages.times(splits), small, cost)
 
     def on_a_line(self, reach: float) -> IndexForecast:
         """Forecast on a line through the index of an eighth and of a quarter of the rows. Both are halved until the
@@ -236,7 +236,7 @@ class _Index:
         rows = n // parts
         stats = self.simulated(self.rows(rows), _batches(rows // 2, rows))
         at_rows, *counts = _along(stats)
-        least = _UNSETTLED if rows < 2 * reach < n / _LENGTHS else _LINE
+        least = _UNSETTLED if rows < 2 * reach < n / _LENGTHS else _LINE  # not settled, and far to go
         pages, splits = (_on_line(at_rows, each, n, least, kind) for each in counts)
         return self._forecast(pages, splits, [stats], row_cost.UNKNOWN)
 

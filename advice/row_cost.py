@@ -148,8 +148,8 @@ def of_first_rows(
     cost = _cost(model, rows, ends, replace(server, cache_bytes=cache), growth.rows_per_tx, leaves)
     counted = n - n // 4  # all but the first part, hence [1:], in which the index is still small
     reads = float(cost.read.all[1:].sum()) / counted
-    # More reads come from pages that are read again though they would fit into the cache, as after another connection
-    # has written. How many these are depends on the depth of the index. Else up to 3 / n were not seen (95 % sure).
+    # Above `_FEW`, pages are read again though the cache has room, as after another connection has written. How many
+    # depends on the depth of the index: no figure. 3 / n: of what was not seen in n rows, no more comes (95 % sure).
     figure = Figure.around(reads, 3 / counted, kind) if reads <= _FEW else None
     if cost.log is None:
         return RowCost(figure)
@@ -197,12 +197,12 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
         return RowCost(log_bytes=log_bytes)
     knees = [None if one.knee is None else one.knee / share for one, share in zip(indexes, shares, strict=True)]
     reads, knee = figure([one.reads for one in indexes]), figure(knees)
-    uncertain = leaves.half / leaves.value  # the number of leaves is, and so reads and knee are
+    doubt = leaves.half / leaves.value  # of the number of leaves, as a share; reads and knee depend on that number
     if reads:  # 1 − reads is the share of the leaves in the cache
-        more = max(0.0, 1 - reads.value) * uncertain + _SEEN
+        more = max(0.0, 1 - reads.value) * doubt + _SEEN
         reads = Figure.around(reads.value, reads.half + more, leaves.kind)
     if knee:
-        knee = Figure.around(knee.value, knee.half + knee.value * uncertain, leaves.kind)
+        knee = Figure.around(knee.value, knee.half + knee.value * doubt, leaves.kind)
     return RowCost(reads=reads, knee=knee, log_bytes=log_bytes, by_size=indexes[0].by_size(growth.rows / small_rows))
 
 

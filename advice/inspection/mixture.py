@@ -50,7 +50,7 @@ def components(families: Sequence[Family], n: int, weights: Floats | None = None
     mixture, left = [], np.ones(n, np.bool_)
     for i, family in enumerate(candidates):
         mask = owner == i
-        if mask.sum() < min(FEWEST, n):
+        if mask.sum() < min(FEWEST, n):  # a smaller sample needs them all
             continue
         others = [other for other in families if not _alike(other, family)]
         share = float(weights[mask].sum() / weights.sum())

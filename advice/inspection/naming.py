@@ -95,7 +95,7 @@ def content(sample: SampleHere, form: Form, now: int) -> Content:
     if form == "number":
         return Content(groups=(), unknown=1.0, sampled=n, repeats=repeats)
     mixture = _mixture(sample, form, now)
-    kinds = [(_group(one, sample, now), one) for one in mixture]
+    kinds = [(_group(one, sample, now), one) for one in mixture]  # a group of keys for each component
     groups = _merged([group for group, _ in kinds])
     weights = np.ones(n) if sample.weights is None else sample.weights
     unknown = float(weights[~_keys_of(mixture, n)].sum() / weights.sum())
@@ -216,7 +216,7 @@ def _score(
         by_arrival = np.argsort(sample.arrival[where], kind="stable")
         next_to = np.concatenate([[False], np.diff(where[by_arrival]) == 1])
         follows = sample.after_the_one_before[where[by_arrival]] & next_to
-        coarse = times[by_arrival] // family.resolution
+        coarse = times[by_arrival] // family.resolution  # keys that differ here ascend by all layouts of the family
         total += parts.score_of_pairs(member, rows[by_arrival], coarse, follows)
     return total
 

@@ -40,7 +40,7 @@ def score(member: Member, rows: NDArray[np.intp], timed: NDArray[np.bool_], orde
         return 0.0
     description = layout.description
     gained = lost = 0.0
-    every = bits_of(keys)
+    bits = bits_of(keys)
     # parts that are neither fixed, nor time, nor drawn: what they save together, and what the worst of the others loses
     variable = ~timed & ~description.fixed()[0]
     in_order = None if order is None else np.argsort(order, kind="stable")
@@ -49,7 +49,7 @@ def score(member: Member, rows: NDArray[np.intp], timed: NDArray[np.bool_], orde
         if letter in description.random or not len(places):
             continue
         counter = letter in description.counter
-        saved = counter_shorter_by(every[:, places], in_order) if counter else shorter_by(every[:, places], in_order)
+        saved = counter_shorter_by(bits[:, places], in_order) if counter else shorter_by(bits[:, places], in_order)
         gained += saved
         if not saved:
             # a sample would show it: a long counter, or another part with which keys begin
