@@ -56,6 +56,7 @@ class Needs:
     ram: int
     """Bytes of the server's own page cache."""
     checkpoint: int | None
+    """Bytes of log between two checkpoints, as the engine counts it; None: as on servers that keybench starts."""
     retention_days: float | None
     updates_per_row: float
     """Of other columns than the key."""
