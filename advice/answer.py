@@ -98,18 +98,14 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
         raise UsageError(_contradiction(needs, choices))
     named = {*needs.layouts, *([needs.existing.layout] if needs.existing else [])}
     fitting = [one for one in choices if one.fits or one.name in named]
-    if not foreign and not all(one.misses for one in fitting):
+    if not foreign and any(not one.misses for one in fitting):
         choices = fitting
     outcomes = list(zip(choices, _forecasts(needs, choices), strict=True))
     refused = [(one.label, why) for one, why in outcomes if isinstance(why, str)]
     forecasts = [(one, outcome) for one, outcome in outcomes if isinstance(outcome, IndexForecast)]
     today = _today(choices, needs.existing)
     order = ranking(
-        judge(forecasts, needs),
-        needs.made_by,
-        languages=_languages,
-        is_today=lambda one: one is today,
-        named=needs.layouts,
+        judge(forecasts, needs), needs.made_by, _languages, is_today=lambda one: one is today, named=needs.layouts
     )
     if order is None:
         raise UsageError(f"no layout that meets the needs can be forecast. {refused[0][0]}: {refused[0][1]}")
@@ -117,7 +113,7 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
     best = order.best.candidate
     existing = next((one for one in (*order.meeting, *order.missing) if one.candidate is today), None)
     ways: Sequence[Option] = []
-    makes, decision = best, None
+    new_keys, decision = best, None  # `new_keys`: those that rows to come get
     if existing and existing.candidate.label != best.label and not needs.public_id:
         switched = for_new_rows(needs, existing.candidate, best, choices, _languages)
         assert needs.existing
@@ -135,9 +131,9 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
         )
         decision = decide(needs, ways, existing, order.best)
         if switched and "switch" in decision.way.option.name:
-            makes = switched
+            new_keys = switched
     calls: dict[str, LibraryCall] = {}
-    for call in calls_for(makes.name):
+    for call in calls_for(new_keys.name):
         calls.setdefault(call.language, call)  # the first of each language is the one to prefer
     return Answer(
         needs=needs,
@@ -146,7 +142,7 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
         options=ways,
         decision=decision,
         calls=() if needs.orm else tuple(calls.values()),
-        mapping=_mapping(needs, makes),
+        mapping=_mapping(needs, new_keys),
         statements=create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
         refused=refused,
         public_id=_public_id(needs) if needs.public_id or needs.new_public_id else None,
@@ -160,12 +156,12 @@ def _languages(name: str) -> int:
     return len({call.language for call in calls_for(name)})
 
 
-def _mapping(needs: Needs, makes: Candidate) -> Snippet | None:
-    """The mapping of the keys that new rows get for the ORM that the user named; None without one."""
+def _mapping(needs: Needs, new_keys: Candidate) -> Snippet | None:
+    """How the ORM that the user named maps the keys that new rows get; None without an ORM."""
     if not needs.orm:
         return None
-    by_server = needs.made_by == "server" or (needs.made_by == "any" and makes.properties.server is not None)
-    return snippet(needs.orm, needs.on, needs.version, makes.column, makes.name, by_server=by_server)
+    by_server = needs.made_by == "server" or (needs.made_by == "any" and new_keys.properties.server is not None)
+    return snippet(needs.orm, needs.on, needs.version, new_keys.column, new_keys.name, by_server=by_server)
 
 
 def _public_id(needs: Needs) -> IndexForecast:
@@ -178,7 +174,8 @@ def _public_id(needs: Needs) -> IndexForecast:
 
 
 def _today(choices: Sequence[Candidate], existing: ExistingKeys | None) -> Candidate | None:
-    """The candidate that the table has today, in the column that the user named, else in the usual one; else None."""
+    """The candidate with the keys that the table has, in the column that the user named, else in the usual one. None if
+    the table has no keys."""
     same = [one for one in choices if existing and one.name == existing.layout]
     if existing and existing.column:
         same = [one for one in same if one.column.name == existing.column]
@@ -190,8 +187,8 @@ def _forecasts(needs: Needs, choices: Sequence[Candidate]) -> list[IndexForecast
     """The forecast of each candidate, or why there is none: its keys may end before the table does."""
 
     def forecast_or_reason(candidate: Candidate) -> IndexForecast | str:
-        fixed, _ = candidate.layout.shared_bits()
-        greatest = (1 << len(fixed) - int(fixed.sum())) - 1
+        shared, _ = candidate.layout.shared_bits()
+        greatest = (1 << len(shared) - int(shared.sum())) - 1  # all other bits are 1
         if candidate.layout.kind == "int" and candidate.layout.reads_clock == "never" and needs.rows > greatest:
             return f"the greatest of them is {greatest:,}"  # a counter: a forecast from fewer rows would not notice it
         table = candidate.table(needs.payload)
@@ -209,8 +206,8 @@ def _contradiction(needs: Needs, choices: Sequence[Candidate]) -> str:
     asked = " ".join(needs.conditions)
     lines = []
     for option in needs.conditions:
-        without = [one.name for one in choices if set(one.missed_options) <= {option}]  # those that miss nothing else
-        if without:
-            lines.append(f"without {option}, {', '.join(f'`{name}`' for name in list(dict.fromkeys(without))[:3])}")
+        left = [one.name for one in choices if set(one.missed_options) <= {option}]  # those that miss nothing else
+        if left:
+            lines.append(f"without {option}, {', '.join(f'`{name}`' for name in list(dict.fromkeys(left))[:3])}")
     advice = f"drop one: {'; '.join(lines)}." if lines else "drop two of them or more."
     return f"no layout on {needs.on.title} {needs.version} meets {asked} at once: {advice}"

@@ -42,9 +42,9 @@ class Properties:
     """What people ask of keys."""
 
     server: ServerKeys | None
-    """The keys of that layout, or like them, that the server makes itself, if this version does."""
+    """What the server itself makes that is like keys of the layout; None if this version makes nothing like them."""
     default: Default
-    """What makes such keys as the column's default, where the server itself does not; the statements have it."""
+    """What makes such keys as the column's default, where the server itself does not; empty if nothing does."""
     by_clients: bool
     """Whether a client can make a key without asking anybody."""
     ascends: bool
@@ -65,7 +65,7 @@ class Properties:
     @property
     def offers(self) -> Mapping[str, bool]:
         """By option of the command, whether the keys are as it asks."""
-        words = {secret.split()[0] for secret in self.tells}
+        words = {secret.split()[0] for secret in self.tells}  # when, roughly, which, how: as clauses of `_tells` begin
         return {
             "--made-by client": self.by_clients,
             "--made-by server": self.by_server,
@@ -79,45 +79,46 @@ class Properties:
 
 def properties(on: Engine, version: str, key_layout: Layout, column: Column, rows_per_second: float) -> Properties:
     """The properties of a layout's keys in one column of an engine of that version."""
-    facts = key_layout.description
+    description = key_layout.description
     ascends = key_layout.suits(column)
+    counts_rows = description.within == "always" and description.across == "always"  # the order of time, too
     server = server_made(on.server_keys, key_layout.name, column, on.versions.get(version, 0))
     return Properties(
         server=server,
         default="" if server else default_of(on, version, column, key_layout.name),
-        by_clients=facts.uniqueness != "plan" and not key_layout.one_counter,
+        by_clients=description.uniqueness != "plan" and not key_layout.one_counter,
         ascends=ascends,
-        sortable=ascends and (facts.time is not None or (facts.within == "always" and facts.across == "always")),
+        sortable=ascends and (description.time is not None or counts_rows),
         random_bits=random_bits(key_layout),
         tells=_tells(key_layout),
-        uniqueness=facts.uniqueness,
+        uniqueness=description.uniqueness,
         contention=_contention(key_layout, column, rows_per_second),
     )
 
 
 def random_bits(key_layout: Layout) -> float:
-    """Random bits of each key: those that are drawn for it, as parts of their own; a letter of text may have 5.2."""
-    facts = key_layout.description
+    """The bits that are drawn for each key. A drawn character of text has log2 of its alphabet's size: 5.2 of 36."""
+    description = key_layout.description
     if key_layout.kind != "text":
-        return float(facts.random_width)
+        return float(description.random_width)
     return sum(
-        part.width * log2(len(facts.alphabets.get(part.letter, "") or "?"))
-        for part in facts.parts
-        if part.letter in facts.random
+        part.width * log2(len(description.alphabets.get(part.letter, "") or "?"))  # no known alphabet: 0 bits
+        for part in description.parts
+        if part.letter in description.random
     )
 
 
 def _tells(key_layout: Layout) -> tuple[str, ...]:
     """What a reader of one such key learns, as clauses: when it was made, who made it."""
-    facts = key_layout.description
+    description = key_layout.description
     secrets = []
-    if facts.time is not None:
+    if description.time is not None:
         secrets.append("when it was made")
-    elif facts.counts_from_clock:
+    elif description.counts_from_clock:
         secrets.append("roughly when its process began")
-    if facts.uniqueness in _MAKERS:
-        secrets.append(_MAKERS[facts.uniqueness])
-    if facts.uniqueness == "plan" and facts.within == "always":
+    if description.uniqueness in _MAKERS:
+        secrets.append(_MAKERS[description.uniqueness])
+    if description.uniqueness == "plan" and description.within == "always":  # a counter of rows
         secrets.append("how many rows came before it")
     return tuple(secrets)
 
@@ -135,8 +136,8 @@ def _hottest_share(name: str, column: Column, rows_per_second: float) -> float:
     1/64 and a little where keys spread over all ranges, 1 where each key goes to the last range."""
     older, newer = 4096, 1024  # keys: the first give the borders of the ranges, the others are counted in them
     # the first word of each key's bytes decides its place among so few keys
-    words = first_rows(name, column, Growth(older + newer, rows_per_second), older + newer, 1).words[:, 0]
-    borders = np.sort(words[:older])[:: older // _RANGES][1:]
+    words = first_rows(name, column, Growth(older + newer, rows_per_second), older + newer, seed=1).words[:, 0]
+    borders = np.sort(words[:older])[:: older // _RANGES][1:]  # 63 between the ranges: the lowest key is none
     counts = np.bincount(np.searchsorted(borders, words[older:], side="right"), minlength=_RANGES)
     return float(counts.max() / newer)
 
@@ -164,14 +165,14 @@ class Candidate:
 
     @property
     def fits(self) -> bool:
-        """Whether the column compares keys as the layout does: keys with an order are not meant to come in none."""
+        """Whether keys with an order keep it in the column; True for keys without one."""
         return self.properties.ascends or self.layout.order == "none"
 
     @cached_property
     def label(self) -> str:
         """The layout, with its column if that is not the engine's own choice."""
-        native = self.on.default_column(self.layout.kind, self.layout.shared_bits()).name
-        return self.name if self.column.name == native else f"{self.name} · {self.column.name}"
+        usual = self.on.default_column(self.layout.kind, self.layout.shared_bits()).name
+        return self.name if self.column.name == usual else f"{self.name} · {self.column.name}"
 
     @property
     def type_name(self) -> str:
@@ -179,7 +180,7 @@ class Candidate:
         return self.column.sql_type.format(width=self.column.width).split(" ")[0]
 
     def table(self, payload: int) -> Table:
-        """The table whose key it is."""
+        """A table with this key and `payload` characters beside it."""
         settings = self.on.settings_of_versions.get(self.version, {})
         return Table("t", self.column, payload, self.on.usual_role, settings=settings)
 
@@ -189,11 +190,11 @@ def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate
     a library (`well_kept`), from this server, or because the needs name it. Keys that the table has are among them,
     whoever makes them: counters of 32 bits, hi/lo, names."""
     on = needs.on
-    by_server = {one.replica for one in on.server_keys}
-    named = {CONTROL, RANDOM, *needs.layouts, *([needs.existing.layout] if needs.existing else [])}
+    like_servers = {one.replica for one in on.server_keys}  # the layouts that are like the server's own keys
+    in_any_case = {CONTROL, RANDOM, *needs.layouts, *([needs.existing.layout] if needs.existing else [])}
     listed = []
-    for key_layout in dict.fromkeys(layouts().values()):
-        if not (key_layout.name in named or key_layout.name in by_server or well_kept(key_layout.name)):
+    for key_layout in dict.fromkeys(layouts().values()):  # once each: some have a second name
+        if not (key_layout.name in in_any_case | like_servers or well_kept(key_layout.name)):
             continue
         for column in _columns(on, key_layout, needs):
             one = _candidate(needs, key_layout, column)
@@ -203,6 +204,7 @@ def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate
 
 
 def _candidate(needs: Needs, key_layout: Layout, column: Column) -> Candidate:
+    """The layout in that column, with its properties there and the needs that it misses."""
     sized = column.sized(key_layout.key_bytes)
     facts = properties(needs.on, needs.version, key_layout, sized, needs.rows_per_second)
     misses = _misses(needs, key_layout, sized, facts)
@@ -212,39 +214,41 @@ def _candidate(needs: Needs, key_layout: Layout, column: Column) -> Candidate:
 def for_new_rows(
     needs: Needs, today: Candidate, best: Candidate, others: Sequence[Candidate], languages: Callable[[str], int]
 ) -> Candidate | None:
-    """The keys that new rows get if today's column stays: the best ones, if they ascend in it or are of that column;
-    else, of those that ascend in it, the ones that most languages make. None if those of today do, or none meet the
-    needs."""
-    width = (today.layout.kind, today.layout.key_bytes)  # what today's column holds
-    alike = [one.layout for one in (best, *others) if (one.layout.kind, one.layout.key_bytes) == width]
+    """The keys that new rows get if today's column stays: the best ones, if they ascend in it or it is their column.
+    Else those that most languages make, of all that ascend in it and meet the needs. None if there are none, or if
+    today's keys ascend. `languages`: in how many languages a well-kept library makes a layout."""
+    held = (today.layout.kind, today.layout.key_bytes)  # what today's column holds
+    alike = [one.layout for one in (best, *others) if (one.layout.kind, one.layout.key_bytes) == held]
     if best.layout in alike and (best.column == today.column or best.layout.suits(today.column)):
         return _candidate(needs, best.layout, today.column)
     if today.properties.ascends:
         return None
-    named = {one.name: one for one in alike if one.suits(today.column)}
-    fitting = (_candidate(needs, one, today.column) for one in named.values())
-    free = [
+    by_name = {one.name: one for one in alike if one.suits(today.column)}
+    fitting = (_candidate(needs, one, today.column) for one in by_name.values())
+    # the type is that of today's column, which stays; nobody has to number the writers
+    possible = [
         one
         for one in fitting
         if {*one.missed_options} <= {f"--type {needs.type}"} and one.properties.uniqueness != "worker id"
     ]
-    return max(free, key=lambda one: languages(one.name), default=None)
+    return max(possible, key=lambda one: languages(one.name), default=None)
 
 
 def _columns(on: Engine, key_layout: Layout, needs: Needs) -> Sequence[Column]:
     """The columns in which an answer looks at the layout: the engine's own, the one in whose order it ascends, that of
-    the server's own keys, and the one that the table has. On a version without them, the first column of bytes."""
+    the server's own keys, and the one that the table has. Where this version of the server has none of them, the first
+    column of bytes that it has. Columns that imitate another engine's (`stands_in_for`) only if the table has them."""
     if not any(key_layout.kind in column.kinds for column in on.columns):
         return []
     pair = pairing(on, key_layout)
     suiting = (name for name in (pair.suited, *pair.suiting) if name and not on.column(name).stands_in_for)
     suited = next((name for name in suiting if can_hold(on, needs.version, on.column(name), key_layout.name)), "")
     names = [pair.default, suited, *(one.column for one in on.server_keys if one.replica == key_layout.name)]
-    if needs.type == "text" and key_layout.kind == "uuid":
+    if needs.type == "text" and key_layout.kind == "uuid":  # in place of all these: GUIDs as text
         names = [column.name for column in on.columns if column.form == "text" and "uuid" in column.kinds][:1]
     if needs.existing and needs.existing.layout == key_layout.name:
         names.append(needs.existing.column or pair.default)
-    columns = [on.column(name) for name in dict.fromkeys(filter(None, names))]
+    columns = [on.column(name) for name in dict.fromkeys(filter(None, names))]  # `suited` may be empty
     available = [column for column in columns if can_hold(on, needs.version, column, key_layout.name)]
     if available or not columns:
         return available
@@ -255,13 +259,13 @@ def _columns(on: Engine, key_layout: Layout, needs: Needs) -> Sequence[Column]:
 
 
 def _misses(needs: Needs, key_layout: Layout, column: Column, facts: Properties) -> Mapping[str, str]:
-    """The needs that the keys miss: by option that asks for it, why they do not do it."""
-    version = f"{needs.on.title} {needs.version} does not make them"
+    """The needs that the keys do not meet: by the option that asks, the reason."""
+    too_old = f"{needs.on.title} {needs.version} does not make them"
     secrets = f"a key tells {' and '.join(facts.tells)}"
     reasons = {
-        f"--type {needs.type}": f"it is {_A[_type(column)]}",
+        f"--type {needs.type}": f"it is {_NOUN[_type(column)]}",
         "--made-by client": "only a server can make it, because it counts rows",
-        "--made-by server": version if _any_version_makes(needs, key_layout) else "no version makes these keys",
+        "--made-by server": too_old if _any_version_makes(needs, key_layout) else "no version makes these keys",
         "--sortable": f"it does not sort by time in a column of type {column.name}",
         "--unguessable": f"{facts.random_bits:.0f} of its bits are drawn for each key, too few against guessing",
         "--hides-time": secrets,
@@ -275,12 +279,12 @@ def _misses(needs: Needs, key_layout: Layout, column: Column, facts: Properties)
 
 
 def _table_has(needs: Needs, key_layout: Layout, column: Column) -> bool:
-    """Whether the table has such keys in that column, or in one that nobody named."""
+    """Whether the table has such keys in that column; True for any column if the user named none."""
     today = needs.existing
     return today is not None and today.layout == key_layout.name and today.column in ("", column.name)
 
 
-_A: Final = {"uuid": "a UUID", "text": "text", "integer": "an integer", "bytes": "a number of other bytes than 16"}
+_NOUN: Final = {"uuid": "a UUID", "text": "text", "integer": "an integer", "bytes": "a number of other bytes than 16"}
 
 
 def _type(column: Column) -> str:

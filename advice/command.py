@@ -14,6 +14,7 @@ COMPILING = "keybench compiles its page models first, up to a minute. It keeps t
 
 
 def _option(panel: str, text: str, **more: Any) -> Any:
+    """An option under the heading `panel` of `--help`. `text` itself names the default."""
     return typer.Option(help=text, rich_help_panel=panel, show_default=False, **more)
 
 
@@ -106,7 +107,7 @@ def advise(
         console.status(f"{needs.on.title}: {needs.rows:,} rows"),
         when_compiling(lambda: console.print(COMPILING, soft_wrap=True)),
     ):
-        reply = answer(needs, foreign=everything or chosen != "text")
+        reply = answer(needs, foreign=everything or chosen != "text")  # one screen shows no foreign ones
     if chosen == "text" and output is None:
         terminal.show(reply, cli.console(), everything=everything)
         return 0
@@ -121,6 +122,7 @@ def advise(
 
 
 def _text(reply: Any, chosen: Format, *, everything: bool) -> str:
+    """The answer for a file or a pipe, in the chosen format."""
     import io
     import json
 

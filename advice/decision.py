@@ -10,7 +10,7 @@ from keybench.advice.needs import Needs, coming
 from keybench.advice.ranking import Choice
 
 _TO_CHOOSE: Final[tuple[Name, ...]] = ("switch", "switch-rebuild-later", "retype")
-"""Ways that are recommended; a table is never asked to give every row a new key, which all that refers to it has."""
+"""Ways that may be recommended. A new key for every row is none of them: all that refers to a row has its key."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Decision:
 
     @property
     def share(self) -> float:
-        """The saved share of the bytes of staying."""
+        """The saved bytes as a share of those that staying costs."""
         return self.saved / self.stay.total
 
     @property
@@ -60,20 +60,20 @@ class Decision:
 
 def decide(needs: Needs, options: Sequence[Option], today: Choice, best: Choice) -> Decision:
     """Adds up the bytes of each way: `today` are the keys that the table has, `best` those that new rows would get."""
-    rows = coming(needs.rows, needs.existing)
+    rows_to_come = coming(needs.rows, needs.existing)
+    leaf_bytes = best.forecast.bytes_a_leaf
 
-    def way(option: Option) -> Way:
-        keys = today if option.name == "stay" else best
-        leaf_bytes = best.forecast.bytes_a_leaf
+    def way_of(option: Option) -> Way:
+        new_keys = today if option.name == "stay" else best
         index = option.leaf_pages.value * leaf_bytes
-        reads = keys.forecast.reads.value if keys.forecast.reads else None
+        reads = new_keys.forecast.reads.value if new_keys.forecast.reads else None
         log = option.log_bytes.value if option.log_bytes else 0.0
         built = 2 * option.built_pages.value * leaf_bytes if option.built_pages else 0.0  # to the index and to the log
-        width = best.elsewhere if option.name == "retype" else today.elsewhere
-        return Way(
-            option, index, reads, index + rows * (log + leaf_bytes * (reads or 0.0)) + built + needs.rows * width
-        )
+        # keys in the new type take as many bytes in other indexes and tables as the best ones do
+        elsewhere = needs.rows * (best.elsewhere if option.name == "retype" else today.elsewhere)
+        total = index + rows_to_come * (log + leaf_bytes * (reads or 0.0)) + built + elsewhere
+        return Way(option, index, reads, total)
 
-    by_name = {option.name: way(option) for option in options}
+    by_name = {option.name: way_of(option) for option in options}
     others = sorted((by_name[name] for name in _TO_CHOOSE if name in by_name), key=lambda one: one.total)
-    return Decision(by_name["stay"], others, rows)
+    return Decision(by_name["stay"], others, rows_to_come)

@@ -7,6 +7,7 @@ from keybench.advice.how_to.existing import Name
 from keybench.advice.ranking import ALIKE
 from keybench.model.sizes import digits, spelled
 
+SHOWN = 0.005  # reads a row: fewer would be written as 0.00
 _KEEPS = "Old rows, foreign keys and programs that only read stay as they are."
 
 
@@ -65,18 +66,18 @@ def reason(answer: Answer, decision: Decision) -> str:
 
 
 def _work(way: Way, stay: Way) -> list[str]:
-    """What an insert writes to the log and reads, where that differs, as clauses."""
+    """What an insert writes to the log where that differs, and reads where that is less: a clause each."""
     parts = []
     ours, theirs = way.option.log_bytes, stay.option.log_bytes
     if ours and theirs and not 1 / ALIKE < ours.value / theirs.value < ALIKE:
         parts.append(f"an insert writes {ours.value:,.0f} bytes of log instead of {theirs.value:,.0f}")
-    if way.reads is not None and stay.reads and stay.reads >= 0.005 and way.reads * ALIKE < stay.reads:
+    if way.reads is not None and stay.reads and stay.reads >= SHOWN and way.reads * ALIKE < stay.reads:
         parts.append(f"{'' if parts else 'an insert '}reads {pages(way.reads)} instead of {stay.reads:.2f}")
     return parts
 
 
 def _end(answer: Answer, way: Way, stay: Way) -> str:
-    """The size after the last row by both, as a clause."""
+    """The size after the last row, by this way and by staying, as a clause."""
     if 1 / ALIKE < way.index_bytes / stay.index_bytes < ALIKE:
         return f"{answer.place} ends as large as with today's keys"
     return f"{answer.place} ends at {spelled(way.index_bytes)} instead of {spelled(stay.index_bytes)}"
@@ -90,7 +91,7 @@ def _between(way: Way, stay: Way) -> str:
 
 
 def what_changes(answer: Answer, way: Way) -> str:
-    """What has to change for it: one or two sentences."""
+    """What has to change to go this way: one or two sentences."""
     if way.option.name == "retype":
         children = answer.needs.children
         others = "1 table that refers" if children == 1 else f"{children or 'all'} tables that refer"
@@ -104,7 +105,7 @@ def what_changes(answer: Answer, way: Way) -> str:
 
 
 def why_keys_end(answer: Answer) -> str:
-    """That the keys of today end before the table does; empty if they don't."""
+    """That today's keys end before the table does, and why; empty if they don't."""
     if not answer.ends or answer.needs.existing is None:
         return ""
     keys, why = f"Today's `{answer.needs.existing.layout}` keys", answer.ends.rstrip(".")
@@ -128,8 +129,9 @@ def when(decision: Decision, way: Way) -> str:
 
 def pages(value: float) -> str:
     """Pages read for a row, as words: `no page`, `0.25 pages`."""
-    return "no page" if value < 0.005 else f"{value:.2f} pages"
+    return "no page" if value < SHOWN else f"{value:.2f} pages"
 
 
 def _share(share: float) -> str:
+    """A share, 0 to 1, in percent."""
     return f"{digits(100 * share, 2)} %"

@@ -48,7 +48,8 @@ _NEARLY_RANDOM = 0.01
 Yao's rule does not know."""
 _NARROWEST = 0.002  # half of the narrowest interval, as a share of the leaves that are not simulated
 _LINE, _UNSETTLED = 0.05, 0.5
-"""Half of the narrowest interval of a straight line; of one through rows before which the slowest writer has come."""
+"""Half of the narrowest interval of a straight line, as a share; of a line through rows among which the slowest
+writer's keys have only begun to go between the others'."""
 _CELLS, _SURE = 8, 6.0
 """Keys are random if a χ² test over this number of cells squared lies within this many standard deviations."""
 
@@ -113,7 +114,8 @@ def forecast(question: Question) -> IndexForecast:
     while True:  # neighbouring rows may reach further back than the sample shows: then more rows are needed
         first = index.rows(rows)
         reach = max(reach, reach_back(first.ranks))
-        if rows == growth.rows or (_LENGTHS if rows < most else _FEWEST_LENGTHS) * reach <= rows:
+        lengths = _LENGTHS if rows < most else _FEWEST_LENGTHS  # fewer will do where no more rows can be had
+        if rows == growth.rows or lengths * reach <= rows:
             return index.of_first_rows(first, reach)
         if rows == most:
             return index.on_a_line(reach)
@@ -127,20 +129,21 @@ def index_of_all_rows(question: Question) -> PageStats:
 
 
 def reach_back(ranks: Ranks) -> float:
-    """How many rows back 99 of 100 rows reach at most: to the first row before them whose key is above their own."""
+    """The rows by which 99 of 100 rows reach back at most: each to the first row before it whose key is above its own;
+    0 if keys ascend."""
     # the first row whose key is at or above: the highest key so far ascends, so a binary search finds it
     first_above = np.searchsorted(np.maximum.accumulate(ranks), ranks)
     return float(np.percentile(np.arange(len(ranks)) - first_above, 99))
 
 
 def is_random(ranks: Ranks) -> bool:
-    """Whether rows come in no order: a row's place among all keys says nothing of the next row's place, nor when a key
-    came of when the next higher one did. Tests by χ²."""
+    """Whether rows come in no order, by a χ² test: a row's place among all keys says nothing of the next row's place,
+    and the time at which a key came says nothing of the time at which the next higher key came."""
     return _is_even(ranks) and _is_even(np.argsort(ranks))
 
 
 def _is_even(order: Ranks) -> bool:
-    """Whether numbers and the numbers behind them fill a square of cells evenly: one across, the next one up."""
+    """Whether pairs of a number and the next one in `order` fill a square of cells evenly."""
     places = order * _CELLS // len(order)
     counts = np.bincount(places[:-1] * _CELLS + places[1:], minlength=_CELLS**2)
     expected = counts.sum() / _CELLS**2
@@ -176,7 +179,7 @@ class _Index:
         return self._forecast(pages, splits, [stats], cost)
 
     def of_ascending_keys(self, first: Rows) -> IndexForecast:
-        """The index where each key is above all before it: any keys that ascend stand for these."""
+        """The index where each key is above all before it: that of 0, 1, 2 … where entries have one size."""
         rows, model = min(_LEAST, self.growth.rows), self.model
         if isinstance(model, SizedByValue):
             return self.of_first_rows(self.rows(rows), 0.0)
@@ -193,10 +196,10 @@ class _Index:
 
     def _of_stretch(self, stats: PageStats, first: Rows, reach: float) -> IndexForecast:
         """Forecast from `stats`, the index of the first rows; `first` has all of these, or enough where keys ascend."""
-        rows, *counts = _along(stats)
+        at_rows, *counts = _along(stats)
         kind = self._kind(exact=stats.rows >= self.growth.rows)
-        rest = (self.growth.rows - stats.rows) * self._growth_of_entries(first)
-        pages, splits = (_continued(rows, each, rest, kind) for each in counts)
+        rest = (self.growth.rows - stats.rows) * self._growth_of_entries(first)  # in rows of the first ones' size
+        pages, splits = (_continued(at_rows, each, rest, kind) for each in counts)
         # The rule of three: what did not happen in n rows happens in 3 / n of all rows at most (95 % sure).
         unseen = 3 * rest / stats.rows
         splits = Figure.around(splits.value, splits.half + (unseen if splits.value < unseen else 0.0), kind)
@@ -216,39 +219,40 @@ class _Index:
         assert not isinstance(self.model, SizedByValue)
         mean, half, small = random_growth(self.model, n)
         pages = Figure.around(mean, max(half + 1, _NEARLY_RANDOM * mean), kind, least=1)
-        share = float(np.mean([(one.edge_splits + one.interior_splits) / (one.leaf_pages - 1) for one in small]))
+        # for each leaf but the first one, which needs no split
+        splits = float(np.mean([(one.edge_splits + one.interior_splits) / (one.leaf_pages - 1) for one in small]))
         cost = row_cost.of_random_keys(self.model, self.growth, pages, self.question.server)
-        return self._forecast(pages, pages.times(share), small, cost)
+        return self._forecast(pages, pages.times(splits), small, cost)
 
     def on_a_line(self, reach: float) -> IndexForecast:
-        """Forecast from the index of an eighth and of a quarter of the rows, or halves of these until few enough.
-        Leaves that begin alike fill and split together, so that the density swings with each doubling: powers of two
-        keep the place in that swing."""
+        """Forecast on a line through the index of an eighth and of a quarter of the rows. Both are halved until the
+        larger has few enough rows. Leaves that begin alike fill and split together, so that the density swings once
+        with each doubling: powers of two keep the place in that swing."""
         n, kind = self.growth.rows, self._kind()
-        most = _MOST if n <= 8 * _MOST else _LEAST  # further on, the interval has all of the swing anyway
+        most = _MOST if n <= 8 * _MOST else _LEAST  # in a larger index, the interval has all of the swing anyway
         parts = 4
         while n // parts > most:
             parts *= 2
         rows = n // parts
         stats = self.simulated(self.rows(rows), _batches(rows // 2, rows))
         at_rows, *counts = _along(stats)
-        least = _UNSETTLED if rows < 2 * reach < n / _LENGTHS else _LINE
+        least = _UNSETTLED if rows < 2 * reach < n / _LENGTHS else _LINE  # not settled, and far to go
         pages, splits = (_on_line(at_rows, each, n, least, kind) for each in counts)
         return self._forecast(pages, splits, [stats], row_cost.UNKNOWN)
 
     def _growth_of_entries(self, first: Rows) -> float:
-        """How many times as many leaves a later row takes as one of the first rows: SQLite's large integers are longer.
-        1 where a row's bytes do not depend on its key."""
+        """The share of a leaf that a later row takes, divided by that of one of the first rows: SQLite's large integers
+        are longer. 1 where a row's bytes do not depend on its key."""
         model, rows = self.model, len(first.words)
         if not isinstance(model, SizedByValue) or rows >= self.growth.rows:
             return 1.0
         sizes = model.sizes(self.rows(_SPREAD, spread=True).keys)
-        behind, before = sizes[len(sizes) * rows // self.growth.rows :], model.sizes(first.keys)
+        later, earlier = sizes[len(sizes) * rows // self.growth.rows :], model.sizes(first.keys)
         ascending = np.arange(_SPREAD)
-        leaves = np.zeros(int(max(behind.max(), before.max())) + 1)
-        for size in np.union1d(behind, before):
-            leaves[size] = model.insert(ascending, sizes=np.full(_SPREAD, size, np.uint16)).leaf_pages
-        return float(leaves[behind].mean() / leaves[before].mean())
+        leaves_by_size = np.zeros(int(max(later.max(), earlier.max())) + 1)
+        for size in np.union1d(later, earlier):
+            leaves_by_size[size] = model.insert(ascending, sizes=np.full(_SPREAD, size, np.uint16)).leaf_pages
+        return float(leaves_by_size[later].mean() / leaves_by_size[earlier].mean())
 
     def simulated(self, rows: Rows, checkpoints: Sequence[int] = ()) -> PageStats:
         """The index of these rows, by the page model. Layouts whose keys come in the same order share the result,
@@ -262,9 +266,9 @@ class _Index:
     def _forecast(
         self, pages: Figure, splits: Figure, simulated: Sequence[PageStats], cost: RowCost, rows: float | None = None
     ) -> IndexForecast:
-        """Puts the forecast together from leaf pages, splits and cost. What a row takes on a leaf, and how many
-        branch pages a leaf has, are those of the `simulated` indexes. `rows`: those of the load, or as many of the
-        simulated size as take the same bytes."""
+        """Puts the forecast together from leaf pages, splits and cost. The bytes that a row takes on a leaf, and the
+        branch pages for each leaf, are those of the `simulated` indexes. `rows`: where later rows are larger, as many
+        of the simulated size as take the same bytes; None for the rows of the load."""
         filled = float(np.mean([one.density * one.leaf_pages / one.rows for one in simulated]))
         filled *= rows or self.growth.rows  # in % of a page, over all rows
         branches = float(np.mean([one.branch_pages / one.leaf_pages for one in simulated]))
@@ -295,8 +299,8 @@ def _along(stats: PageStats) -> tuple[list[int], list[int], list[int]]:
 
 
 def _continued(rows: Sequence[int], counts: Sequence[int], rest: float, kind: Kind) -> Figure:
-    """A count (of leaves, of splits) after `rest` more rows, which add as many a row as the known ones did. `counts`:
-    after these numbers of `rows`. The spread of the parts between them gives the interval."""
+    """A count (of leaves, of splits) after `rest` more rows, of which each adds as much as the simulated ones did.
+    `counts`: after these numbers of `rows`. The spread of the parts between them gives the interval."""
     slopes = np.diff(counts) / np.diff(rows)
     slope = (counts[-1] - counts[0]) / (rows[-1] - rows[0])
     chance = STUDENT[len(slopes)] * float(slopes.std(ddof=1)) / sqrt(len(slopes))
@@ -305,10 +309,10 @@ def _continued(rows: Sequence[int], counts: Sequence[int], rest: float, kind: Ki
 
 
 def _on_line(rows: Sequence[int], counts: Sequence[int], n: int, least: float, kind: Kind) -> Figure:
-    """A count at n rows, on the line through the first and the last of these numbers of rows, one twice the other.
-    `least`: half of the narrowest interval, as a share of the count."""
+    """A count at n rows, on the line through the first and the last of these numbers of `rows`; the last is twice the
+    first. `least`: half of the narrowest interval, as a share of the count."""
     per_row = np.array(counts) / np.array(rows)
     value = counts[-1] + (counts[-1] - counts[0]) / (rows[-1] - rows[0]) * (n - rows[-1])
-    swing = float(per_row.max() - per_row.min()) / 2 if n > 8 * rows[-1] else 0.0  # its place is not known for long
+    swing = float(per_row.max() - per_row.min()) / 2 if n > 8 * rows[-1] else 0.0  # so far on, its place is not known
     half = max(least * value, 2 * abs(per_row[-1] - per_row[0]) * n, swing * n)
     return Figure.around(value, half, kind)

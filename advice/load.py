@@ -45,7 +45,7 @@ class Growth:
                 id=f"writer-{i + 1}",
                 rate=rate,
                 restarts=self._restarts(i, seconds),
-                clock=ClockPart(offset=-self.behind_seconds * i / max(1, self.writers - 1)),
+                clock=ClockPart(offset=-self.behind_seconds * i / max(1, self.writers - 1)),  # a single one is on time
             )
             for i in range(self.writers)
         )
@@ -60,7 +60,7 @@ class Growth:
         if between >= seconds * self.writers:  # nobody restarts; `between` may be infinite
             return ()
         first = between * (1 - (writer + 1) / self.writers)
-        return tuple(float(at) for at in np.arange(first, seconds, between) if at > 0)
+        return tuple(float(at) for at in np.arange(first, seconds, between) if at > 0)  # all begin at 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,26 +88,27 @@ def first_rows(name: str, column: Column, growth: Growth, rows: int, seed: int) 
 
 
 def spread_rows(name: str, column: Column, growth: Growth, rows: int, seed: int) -> Rows:
-    """`rows` rows, evenly from the first of the load to its last: a load that takes as long and has fewer rows. Enough
-    to see in which order keys go into the index over a long time; what a page does with them is another matter."""
-    every = growth.rows / rows
-    sample = _rows(name, column, replace(growth, rows=rows, rows_per_second=growth.rows_per_second / every), seed)
-    if sample.keys.kind == "int" and layout(name).reads_clock == "never":  # a counter counts all rows
-        keys = Keys((sample.keys.data * every).astype(np.int64), "int")
+    """`rows` rows, evenly from the first of the load to its last: a load that takes as long and has fewer rows. They
+    show in which order keys go into the index over a long time, but not what that does to its pages."""
+    distance = growth.rows / rows  # from one to the next, in rows of the load
+    sample = _rows(name, column, replace(growth, rows=rows, rows_per_second=growth.rows_per_second / distance), seed)
+    if sample.keys.kind == "int" and layout(name).reads_clock == "never":  # a counter counts the rows between, too
+        keys = Keys((sample.keys.data * distance).astype(np.int64), "int")
         return Rows(keys, sort_words(keys, column.order), sample.writers)
     return sample
 
 
 def keys_of(name: str, growth: Growth, seed: int) -> tuple[Keys, NDArray[np.int16]]:
     """(the keys of all rows of a load, in order of arrival; the writer of each)."""
-    if layout(name).one_counter:  # its own clock is true, whoever asks it
+    if layout(name).one_counter:  # all writers ask it, and their clocks do not matter
         growth = replace(growth, writers=1, behind_seconds=0.0)
-    scenario, own_shares = _planned(growth)
-    sources = sources_of_load(scenario, name, growth.rows, (seed, 1), own_shares)
+    scenario, share_of_writers = _planned(growth)
+    sources = sources_of_load(scenario, name, growth.rows, (seed, 1), share_of_writers)
     return keys_in_order(sources), writers_in_order(sources)
 
 
 def _rows(name: str, column: Column, growth: Growth, seed: int) -> Rows:
+    """All rows of a load."""
     keys, writers = keys_of(name, growth, seed)
     return Rows(keys, sort_words(keys, column.order), writers)
 
@@ -116,4 +117,4 @@ def _rows(name: str, column: Column, growth: Growth, seed: int) -> Rows:
 def _planned(growth: Growth) -> tuple[LoadScenario, tuple[Share, ...]]:
     """The load's scenario and each writer's rows, which are the same for all layouts."""
     scenario = growth.scenario()
-    return scenario, shares(scenario, growth.rows, (1, 1))
+    return scenario, shares(scenario, growth.rows, seed=(1, 1))

@@ -30,7 +30,7 @@ _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}  # what the letter b
 
 @dataclass(frozen=True)
 class ExistingKeys:
-    """Rows that the table has."""
+    """The keys of the rows that the table has."""
 
     layout: str
     rows: int
@@ -56,6 +56,7 @@ class Needs:
     ram: int
     """Bytes of the server's own page cache."""
     checkpoint: int | None
+    """Bytes of log between two checkpoints, as the engine counts it; None: as on servers that keybench starts."""
     retention_days: float | None
     updates_per_row: float
     """Of other columns than the key."""
@@ -83,8 +84,8 @@ class Needs:
     orm: Orm | None = None
     """Whose mapping is shown in place of library calls."""
     public_id: bool = False
-    """Whether nobody may guess what stands outside for a row, while the table has an integer as its key: then a second,
-    random id is better than another key."""
+    """Whether people outside must not guess ids, while the table has integer keys: then a second, random id is better
+    than another key."""
 
     @property
     def new_public_id(self) -> bool:
@@ -113,11 +114,12 @@ class Needs:
             "--hides-machine": self.hides_machine,
             "--merge": self.merge,
         }
-        return tuple(option for option, wanted in flags.items() if wanted)
+        return tuple(option for option, applies in flags.items() if applies)
 
 
 def count_of(text: str, option: str) -> int:
-    """A number of rows: 1e9, 400M, 1.5B, 50_000_000. UsageError, which names the option, for another text."""
+    """The number of rows that a text means: 1e9, 400M, 1.5B, 50_000_000. UsageError, which names the option, for
+    another text, and for a number that advice is not for."""
     match = re.fullmatch(r"(\d[\d_,]*(?:\.\d+)?(?:e\d{1,2})?)\s*([kmb]?)", text.strip().lower())
     if not match:
         raise UsageError(f"{option} {shortened(text)} is no number of rows: write it as 1e9, 400M or 50_000_000.")
@@ -130,20 +132,22 @@ def count_of(text: str, option: str) -> int:
 def database_of(text: str) -> tuple[Engine, str]:
     """(the engine, its version) that `postgresql`, `postgresql:18`, `mysql8` or `oracle:23ai` means; the newest version
     if none is named. UsageError for an unknown one."""
-    name, _, named = text.strip().partition(":")
+    name, _, after_colon = text.strip().partition(":")
     on = engine(name)
-    known = list(on.versions)
-    number = re.search(r"(\d[\d.]*)(?:ai|c|g)?$", named or name)  # Oracle writes 23ai and 19c
-    version = number[1] if number else named
-    version = next((one for one in reversed(known) if f"{one}.".startswith(f"{version}.")), version) if version else ""
-    if version and version not in known:
+    known = list(on.versions)  # the oldest first
+    number = re.search(r"(\d[\d.]*)(?:ai|c|g)?$", after_colon or name)  # Oracle writes 23ai and 19c
+    asked = number[1] if number else after_colon
+    if not asked:
+        return on, known[-1] if known else ""
+    if not known:
+        raise UsageError(f"--db {shortened(text)}: no versions of {on.title} are known: leave {asked} out.")
+    matches = [version for version in known if f"{version}.".startswith(f"{asked}.")]  # of 8: 8.0 and 8.4
+    if not matches:
         raise UsageError(
             f"--db {shortened(text)}: keybench knows {on.title} {', '.join(known)}: name one of these, or none for "
             f"{known[-1]}."
-            if known
-            else f"--db {shortened(text)}: no versions of {on.title} are known: leave {version} out."
         )
-    return on, version or (known[-1] if known else "")
+    return on, matches[-1]
 
 
 def existing_of(text: str, on: Engine, version: str) -> ExistingKeys:
@@ -158,20 +162,20 @@ def existing_of(text: str, on: Engine, version: str) -> ExistingKeys:
         chosen = control  # the database has one type for both, of 64 bits or more
     rows, _, column = rest.partition(":")
     existing = ExistingKeys(chosen.name, count_of(rows, "--existing"), column)
-    fits = [one.name for one in on.columns if chosen.kind in one.kinds and one.accepts_all(chosen.shared_bits())]
-    if column and column not in fits:
-        raise unknown_name(f"column of {on.title} for {chosen.name} keys", column, fits)
+    fitting = [one.name for one in on.columns if chosen.kind in one.kinds and one.accepts_all(chosen.shared_bits())]
+    if column and column not in fitting:
+        raise unknown_name(f"column of {on.title} for {chosen.name} keys", column, fitting)
     if column:
-        try:
+        try:  # fails where this version lacks the column
             create_table(on, version, on.column(column), chosen.name)
         except UsageError as why:
             raise UsageError(f"--existing {shortened(text)} on {on.title} {version}: {why}") from None
     return existing
 
 
-def _usual(on: Engine, keys: Layout) -> str:
-    """The column that the engine uses for keys of that layout."""
-    return on.default_column(keys.kind, keys.shared_bits()).name
+def _usual(on: Engine, key_layout: Layout) -> str:
+    """The name of the engine's own column for keys of that layout."""
+    return on.default_column(key_layout.kind, key_layout.shared_bits()).name
 
 
 def coming(rows: int, existing: ExistingKeys | None) -> int:
@@ -196,7 +200,7 @@ def needs(values: Mapping[str, object]) -> Needs:
     if (years := rows / rate / YEAR) > _MOST_YEARS:
         raise UsageError(
             f"{rows:,} rows take {years:,.0f} years at {digits(rate, 2)} a second: give --rows-per-second "
-            f"{digits(1.05 * rows / YEAR / _MOST_YEARS, 2)} or more."
+            f"{digits(1.05 * rows / YEAR / _MOST_YEARS, 2)} or more."  # 5 % more than needed, since it is rounded
         )
     retention = _number(values, "retention", 0.0) or None
     if retention:
@@ -206,7 +210,7 @@ def needs(values: Mapping[str, object]) -> Needs:
                 f"at {digits(rate, 3)} rows a second, --retention {digits(retention, 3)} keeps {rows:,} of the "
                 f"{existing.rows:,} rows that exist: give --existing the rows that stay, or a longer --retention."
             )
-    key_type = str(values["type"]).replace("guid", "uuid") or _type_of(existing)
+    key_type = str(values["type"]).replace("guid", "uuid") or _type_of(existing)  # by default that of today's keys
     made_by = str(values["made_by"])
     hot = str(values["hot"])
     for option, value, choices in (
@@ -217,6 +221,7 @@ def needs(values: Mapping[str, object]) -> Needs:
         if value not in choices:
             raise unknown_name(option, value, choices)
     names = (name.strip() for name in str(values["layout"]).split(","))
+    # Integers can be guessed. Where nobody asked for their type, today's integers stay, and a second id is random.
     public_id = bool(values["unguessable"]) and existing is not None and (values["type"], key_type) == ("", "integer")
     return Needs(
         on=on,
@@ -268,7 +273,7 @@ USUAL: Final[Mapping[str, Any]] = {
     "unguessable": False, "hides_time": False, "hides_machine": False, "merge": False, "spread": False, "existing": "",
     "layout": "", "orm": "",
 }  # fmt: skip
-"""The fields of the form; those that are None have to be given."""
+"""The fields of the form with their defaults; fields that are None have to be given."""
 
 _MISSING: Final = {
     "db": "which database, with or without its version (postgresql:18, mariadb, mysql, sqlite, mssql, oracle)?",
@@ -278,8 +283,8 @@ _MISSING: Final = {
 
 
 def needs_from_options(options: Mapping[str, Any]) -> Needs:
-    """The form, from keybench.toml and from the options of the command line, which come first (None: not named).
-    UsageError for a field that is missing, and for what the fields cannot mean."""
+    """The needs by keybench.toml and by the options of the command line, which come first (None: the user did not name
+    it). UsageError for a field that is missing, and for what the fields cannot mean."""
     values = {**USUAL, **config.options("advise", USUAL)}
     values |= {name: value for name, value in options.items() if value is not None}
     for name, question in _MISSING.items():

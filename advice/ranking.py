@@ -50,16 +50,15 @@ class Ranking:
     """All that meet the needs, by bytes moved."""
     missing: tuple[Choice, ...]
     spared: Choice | None = None
-    """What would move fewer bytes, is of the type and made by whom the needs say, and misses something else."""
+    """Keys that would move fewer bytes but do not meet a need, other than that of their type or maker."""
 
 
 def judge(candidates: Sequence[tuple[Candidate, IndexForecast]], needs: Needs) -> list[Choice]:
-    """Each candidate with the bytes that its rows move. Log and reads that are unknown for some candidates and known
-    for others count as the most of those that are known, so that nothing is recommended because little is known of
-    it."""
+    """Each candidate with the bytes that its rows move. Log or reads that are not known for a candidate count as the
+    most of the other candidates', so that nothing is recommended because little is known of it."""
     logs = [forecast.log_bytes for _, forecast in candidates if forecast.log_bytes]
     reads = [forecast.reads for _, forecast in candidates if forecast.reads]
-    most_log, most_reads = (max(known, key=lambda one: one.value, default=None) for known in (logs, reads))
+    most_log, most_reads = (max(figures, key=lambda one: one.value, default=None) for figures in (logs, reads))
     return [_choice(candidate, forecast, needs, most_log, most_reads) for candidate, forecast in candidates]
 
 
@@ -88,9 +87,9 @@ def ranking(
     is_today: Callable[[Candidate], bool] = lambda _: False,
     named: Sequence[str] = (),
 ) -> Ranking | None:
-    """The order of the candidates; None if none of them meets the needs. `languages`: in how many languages a well-kept
-    library makes a layout. `is_today`: whether the table has these keys today. `named`: layouts that the user asked
-    about, which come first among equals."""
+    """The order of the candidates; None if none of them meets the needs. `made_by`: who has to make the keys.
+    `languages`: in how many languages a well-kept library makes a layout. `is_today`: whether the table has these keys
+    today. `named`: layouts that the user asked about, which come first among equals."""
     ordered = sorted(judged, key=lambda one: one.moved.value)
     meeting = [one for one in ordered if one.meets]
     if not meeting:
@@ -98,18 +97,18 @@ def ranking(
     # Each rule holds only if it leaves something: keys whose order the column undoes are no choice, and keys for which
     # somebody has to number the writers are not the best.
     fitting = [one for one in meeting if one.candidate.fits] or meeting
-    free = [one for one in fitting if one.candidate.properties.uniqueness != "worker id"] or fitting
-    alike = [one for one in fitting if one.moved.value <= ALIKE * free[0].moved.value]
-    staying = [one for one in alike if is_today(one.candidate)]  # keys that are as good as the best stay
-    cheapest = staying or [one for one in alike if one in free]
-    # the first of equals moves the fewest bytes
-    best = max(cheapest, key=lambda one: _ease(one, languages, named, made_by))
+    unnumbered = [one for one in fitting if one.candidate.properties.uniqueness != "worker id"] or fitting
+    alike = [one for one in fitting if one.moved.value <= ALIKE * unnumbered[0].moved.value]
+    of_today = [one for one in alike if is_today(one.candidate)]  # stay if they are as good as the best
+    cheapest = of_today or [one for one in alike if one in unnumbered]
+    best = max(cheapest, key=lambda one: _ease(one, languages, named, made_by))  # of equals the first: fewest bytes
     # second: what offers something that the best does not, or moves clearly fewer bytes
     others = [one for one in fitting if one.candidate.name != best.candidate.name]
     better_at_something = [
         one
         for one in others
-        if (gains(one.candidate, best.candidate, made_by) and one in free) or ALIKE * one.moved.value < best.moved.value
+        if (one in unnumbered and gains(one.candidate, best.candidate, made_by))
+        or ALIKE * one.moved.value < best.moved.value
     ]
     runner_up = easiest(better_at_something or others, languages)
     return Ranking(
@@ -130,19 +129,20 @@ def _cheaper_but_missing(one: Choice, best: Choice) -> bool:
 
 
 def _of_other_type_or_maker(one: Choice) -> bool:
-    """Whether it is of another type, or made by others, than the needs say."""
+    """Whether its keys are of another type, or made by others, than the needs say."""
     return any(option.startswith(("--type", "--made-by")) for option in one.candidate.missed_options)
 
 
 def _disturbs(one: Choice, best: Choice) -> bool:
-    """Whether `one` splits more pages than the best, or reads pages: that it is only wider is no reason to avoid it."""
+    """Whether `one` splits more pages than the best, or reads pages. (To be only wider is no reason to avoid it.)"""
     reads = one.forecast.reads.value if one.forecast.reads else 0.0
     more_splits = one.forecast.splits.value > best.forecast.splits.value + 0.5  # half a split for 1,000 rows
     return more_splits or reads >= KNEE
 
 
 def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[str, ...]:
-    """The options that ask for what `one` has and `other` lacks; who makes the keys counts only if anybody may."""
+    """The options that ask for what `one` has and `other` lacks, but for --hides-machine, too little to choose a key
+    for. Who makes the keys counts only if anybody may."""
     ours, theirs = one.properties.offers, other.properties.offers
     more = [option for option in ours if ours[option] and not theirs[option] and option != "--hides-machine"]
     return tuple(option for option in more if made_by == "any" or not option.startswith("--made-by"))
@@ -151,9 +151,9 @@ def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[st
 def _ease(
     one: Choice, languages: Callable[[str], int], named: Sequence[str] = (), made_by: MadeBy = "any"
 ) -> tuple[bool, bool, bool, bool, bool, int]:
-    """What decides between layouts that move as many bytes; the greatest is the best. First the control; then whether
-    few pages are in use at a time; then how easily people get these keys: in the engine's own column, those they ask
-    about, by a function that the server has if it makes the keys, from a library in many languages."""
+    """What decides between layouts that move as many bytes; the greatest tuple is the best. First the control; then
+    keys that keep few pages in use; then keys that are easy to get: in the engine's own column, asked about by people,
+    made by the server if it has to make them, by libraries in many languages (the server counts as one more)."""
     candidate = one.candidate
     return (
         candidate.name == CONTROL,
@@ -166,7 +166,7 @@ def _ease(
 
 
 def easiest(judged: Sequence[Choice], languages: Callable[[str], int]) -> Choice | None:
-    """Of those that move about as few bytes as the first, the one that is easiest to get; None if there are none."""
+    """Of those that move about as few bytes as the first, the cheapest, the one that is easiest to get; else None."""
     if not judged:
         return None
     alike = [one for one in judged if one.moved.value <= ALIKE * judged[0].moved.value]
@@ -174,8 +174,9 @@ def easiest(judged: Sequence[Choice], languages: Callable[[str], int]) -> Choice
 
 
 def _avoided(ordered: Sequence[Choice], best: Choice, runner_up: Choice | None) -> tuple[Choice, ...]:
-    """Layouts that a user might take and should not: they move many more bytes than the best and a second choice near
-    it, disturb its neighbours, and meet the needs. Random GUIDs first, also where they miss one; then the worst."""
+    """Layouts that a user might take and should not: they meet the needs, but move many more bytes than the best, and
+    split or read more pages. Random GUIDs come first, also where they miss a need; then the worst."""
+    # they are worse than the second choice, too, unless that is far from the best itself
     near = runner_up is not None and runner_up.moved.high < 2 * WORSE * best.moved.high
     most = max(best.moved.high, runner_up.moved.high) if runner_up and near else best.moved.high
     worse = [
@@ -187,7 +188,7 @@ def _avoided(ordered: Sequence[Choice], best: Choice, runner_up: Choice | None) 
         and (one.meets or one.candidate.name == RANDOM)
     ]
     worse.sort(key=lambda one: one.candidate.name != RANDOM)
-    unlike: dict[float, Choice] = {}
-    for one in worse:  # one for all that grow alike
-        unlike.setdefault(one.forecast.index_bytes.value, one)
-    return tuple(unlike.values())[:_MOST_TO_AVOID]
+    by_size: dict[float, Choice] = {}
+    for one in worse:  # layouts whose indexes are equally large grow alike: one stands for all
+        by_size.setdefault(one.forecast.index_bytes.value, one)
+    return tuple(by_size.values())[:_MOST_TO_AVOID]

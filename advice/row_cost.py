@@ -26,10 +26,10 @@ from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, LoadCost, Pre
 
 KNEE = 0.05
 """Page reads a row from which on a table has outgrown memory."""
-_LENGTHS = 8  # pages count as in use if one of the last rows touches them: 8 times as many as a row reaches back
+_LENGTHS = 8  # a page is in use if one of the last rows touches it: 8 times as many rows as a row reaches back
 _PAGES_A_ROW = 3  # an index page may come with two others: of the table, and of what the engine keeps beside it
 _ROOMY = 64 << 20
-"""A cache that a part of a load has at least, if the server has that much: a larger one would make no difference."""
+"""The least cache in which the first rows of a load are simulated, if the server has as much. More changes nothing."""
 _FEW = 0.02  # reads a row at most where all pages that are needed again stay in the cache
 _DOUBT = 0.02  # share of a log's bytes that an interval has at least
 _SEEN = 0.002  # reads a row that depend on the moments at which pages are looked at
@@ -113,10 +113,10 @@ class _Parts:
 
 def of_all(model: PageModel | SizedByValue, rows: Rows, server: Server, rows_per_tx: int, kind: Kind) -> RowCost:
     """The cost of a row in a small load, all of whose rows are simulated; exact. UNKNOWN if the model has no cache."""
-    size, n = page_bytes(model), len(rows.words)
-    if not size or server.cache_bytes < FEWEST_PAGES * size:
+    page_size = page_bytes(model)
+    if not page_size or server.cache_bytes < FEWEST_PAGES * page_size:
         return UNKNOWN
-    ends = _ends(n)
+    ends = _ends(len(rows.words))
     parts = _Parts(_cost(model, rows, ends, server, rows_per_tx), ends)
 
     def exact(value: float | None) -> Figure | None:
@@ -136,26 +136,27 @@ def of_first_rows(
 ) -> RowCost:
     """The cost of a row in a load whose rows reach back by `reach` rows, from its first `rows`. UNKNOWN if the model
     has no cache, or the pages in use do not fit into the server's."""
-    size = page_bytes(model)
+    page_size = page_bytes(model)
     # bytes of the pages in use; the cache of the simulation holds them, and so does the server's
-    touched = _LENGTHS * max(1.0, reach) * _PAGES_A_ROW * leaves_a_row * size
-    if not size or touched > server.cache_bytes:
+    touched = _LENGTHS * max(1.0, reach) * _PAGES_A_ROW * leaves_a_row * page_size
+    if not page_size or touched > server.cache_bytes:
         return UNKNOWN
-    cache = min(server.cache_bytes, int(max(touched, _ROOMY, 2 * FEWEST_PAGES * size)))
+    cache = min(server.cache_bytes, int(max(touched, _ROOMY, 2 * FEWEST_PAGES * page_size)))
     n = len(rows.words)
     ends = np.array([n // 4, n // 2, 3 * n // 4, n])
-    pages = [0.75 * leaves_a_row * growth.rows] * len(ends)  # the log is that of the load's second half
-    cost = _cost(model, rows, ends, replace(server, cache_bytes=cache), growth.rows_per_tx, pages)
-    seen = n - n // 4
-    reads = float(cost.read.all[1:].sum()) / seen
-    # Pages that are read all the same, as after another connection has written, depend on how deep the index is.
-    figure = Figure.around(reads, 3 / seen, kind) if reads <= _FEW else None
+    leaves = [0.75 * leaves_a_row * growth.rows] * len(ends)  # as in the second half of the whole load, on average
+    cost = _cost(model, rows, ends, replace(server, cache_bytes=cache), growth.rows_per_tx, leaves)
+    counted = n - n // 4  # all but the first part, hence [1:], in which the index is still small
+    reads = float(cost.read.all[1:].sum()) / counted
+    # Above `_FEW`, pages are read again though the cache has room, as after another connection has written. How many
+    # depends on the depth of the index: no figure. 3 / n: of what was not seen in n rows, no more comes (95 % sure).
+    figure = Figure.around(reads, 3 / counted, kind) if reads <= _FEW else None
     if cost.log is None:
         return RowCost(figure)
-    log_bytes = float(cost.log.bytes[1:].sum()) / seen
+    log_bytes = float(cost.log.bytes[1:].sum()) / counted
     log_of_parts = cost.log.bytes[1:] / np.diff(ends)
-    # A checkpoint may come once among these rows, after which each page in use is logged whole.
-    checkpoint_bytes = (reach * leaves_a_row + 4) * size / seen
+    # A checkpoint may come once among these rows; then each page in use (leaves, and 4 others) is logged whole.
+    checkpoint_bytes = (reach * leaves_a_row + 4) * page_size / counted
     half = _DOUBT * log_bytes + checkpoint_bytes + float(log_of_parts.max() - log_of_parts.min())
     return RowCost(reads=figure, log_bytes=Figure.around(log_bytes, half, kind))
 
@@ -163,51 +164,57 @@ def of_first_rows(
 def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Server) -> RowCost:
     """The cost of a row with random keys, which make `leaves` leaves: from small indexes, whose cache is smaller in the
     same proportion. UNKNOWN if the model has no cache, and where a small index would not show it."""
-    size = page_bytes(model)
-    if not size or not isinstance(model, PredictsCost):
+    page_size = page_bytes(model)
+    if not page_size or not isinstance(model, PredictsCost):
         return UNKNOWN
-    # rows of a small index: at least so many that its cache has FEWEST_PAGES pages, with something to spare
-    most = int(max(_RANDOM_ROWS, 2.2 * growth.rows * FEWEST_PAGES * size / server.cache_bytes))
-    if most > _MOST_RANDOM_ROWS:
+    # rows of a small index: so many that also half of them, with a little to spare (2.2), leave FEWEST_PAGES of cache
+    small_rows = int(max(_RANDOM_ROWS, 2.2 * growth.rows * FEWEST_PAGES * page_size / server.cache_bytes))
+    if small_rows > _MOST_RANDOM_ROWS:
         return UNKNOWN
     # the small indexes: each is `share` of the large one, and so is its cache; the last one has half of the rows
-    indexes, shares, disturbed = [], [], False
-    for seed, n in enumerate([most] * _INDEXES + [most // 2]):
+    indexes, shares, writers_disturb = [], [], False
+    for seed, n in enumerate([small_rows] * _INDEXES + [small_rows // 2]):
         ranks = random_ranks(n, seed)
         share = model.insert(ranks).leaf_pages / leaves.value
-        if server.cache_bytes * share < FEWEST_PAGES * size:
+        if server.cache_bytes * share < FEWEST_PAGES * page_size:
             return UNKNOWN
-        # its load in parts: with the keys' shared bytes and the leaves of the large index at the same part of its load
-        ends = _ends(n)
-        shared = [shared_by_chance(end / share) for end in ends.tolist()]
-        middles = (ends + np.append(0, ends[:-1])) / 2
-        pages = [float(middle) / n * leaves.value for middle in middles]
-        load = Load(ranks, ends.tolist(), growth.rows_per_tx, shared=shared, index_pages=pages)
+        load = _like_large(ranks, share, leaves.value, growth.rows_per_tx)
         scaled = replace(server, share=share)
         cost = _remembered(model, load, scaled)
         if seed == 0 and growth.writers > 1:  # each may lose its cache to the others: then only the log is known
             writers = (np.arange(n) % growth.writers).astype(np.int16)
-            disturbed = _read_more(cost, _remembered(model, replace(load, writers=writers), scaled))
-        indexes.append(_Parts(cost, ends))
+            writers_disturb = _reads_differ(cost, _remembered(model, replace(load, writers=writers), scaled))
+        indexes.append(_Parts(cost, np.array(load.ends)))
         shares.append(share)
-    # from them to the large one; to both reads and knee comes what is uncertain of its number of leaves
-    doublings = log2(growth.rows / most)
+    # from them to the large one
+    doublings = log2(growth.rows / small_rows)
 
     def figure(values: Sequence[float | None]) -> Figure | None:
         return _from_smaller(values, doublings, leaves.kind)
 
     log_bytes = figure([one.log_bytes for one in indexes])
-    if disturbed:
+    if writers_disturb:
         return RowCost(log_bytes=log_bytes)
     knees = [None if one.knee is None else one.knee / share for one, share in zip(indexes, shares, strict=True)]
     reads, knee = figure([one.reads for one in indexes]), figure(knees)
-    uncertain = leaves.half / leaves.value
-    if reads:  # what the cache lacks of the index
-        more = max(0.0, 1 - reads.value) * uncertain + _SEEN
+    doubt = leaves.half / leaves.value  # of the number of leaves, as a share; reads and knee depend on that number
+    if reads:  # 1 − reads is the share of the leaves in the cache
+        more = max(0.0, 1 - reads.value) * doubt + _SEEN
         reads = Figure.around(reads.value, reads.half + more, leaves.kind)
     if knee:
-        knee = Figure.around(knee.value, knee.half + knee.value * uncertain, leaves.kind)
-    return RowCost(reads=reads, knee=knee, log_bytes=log_bytes, by_size=indexes[0].by_size(growth.rows / most))
+        knee = Figure.around(knee.value, knee.half + knee.value * doubt, leaves.kind)
+    return RowCost(reads=reads, knee=knee, log_bytes=log_bytes, by_size=indexes[0].by_size(growth.rows / small_rows))
+
+
+def _like_large(ranks: NDArray[np.int64], share: float, leaves: float, rows_per_tx: int) -> Load:
+    """The load of a small index, `share` of a large one of `leaves` leaves. At each part, keys share as many bytes, and
+    the index counts as having as many leaves, as the large one at the same part of its load."""
+    n = len(ranks)
+    ends = _ends(n)
+    shared = [shared_by_chance(end / share) for end in ends.tolist()]
+    middles = (ends + np.append(0, ends[:-1])) / 2
+    pages = [float(middle) / n * leaves for middle in middles]
+    return Load(ranks, ends.tolist(), rows_per_tx, shared=shared, index_pages=pages)
 
 
 def shared_by_chance(rows: float) -> float:
@@ -216,8 +223,8 @@ def shared_by_chance(rows: float) -> float:
 
 
 def rows_from_which(reads: NDArray[np.float64], ends: NDArray[np.int64], least: float) -> float | None:
-    """The number of rows from which on a row costs `least` reads, between the middles of two parts; None if it never
-    does. `reads`: of a row in each part of a load; part i ends after `ends[i]` rows."""
+    """The number of rows from which on a row costs `least` reads, interpolated between the middles of two parts; None
+    if it never does. `reads`: of a row in each part of a load; part i ends after `ends[i]` rows."""
     middles = ends - np.diff(ends, prepend=0) / 2
     below = np.flatnonzero(reads < least)  # a part that falls below again does not count
     if not len(below):
@@ -231,8 +238,8 @@ def rows_from_which(reads: NDArray[np.float64], ends: NDArray[np.int64], least: 
 def _ends(n: int) -> NDArray[np.int64]:
     """The numbers of rows after which the parts of a load of `n` rows end. Early parts are smaller."""
     ends = np.geomspace(max(100, n // 1000), n, _PARTS).astype(np.int64)
-    named = [n // 8, n // 4, n // 2, int(_AT_THE_END * n)]
-    return np.unique(np.clip(np.append(ends, named), 1, n))
+    looked_at = [n // 8, n // 4, n // 2, int(_AT_THE_END * n)]  # by `_Parts`
+    return np.unique(np.clip(np.append(ends, looked_at), 1, n))
 
 
 def _from_smaller(values: Sequence[float | None], doublings: float, kind: Kind) -> Figure | None:
@@ -241,10 +248,10 @@ def _from_smaller(values: Sequence[float | None], doublings: float, kind: Kind) 
     known = [value for value in values if value is not None]
     if len(known) < len(values):
         return None
-    same, smaller = known[:-1], known[-1]
-    mean, spread = float(np.mean(same)), float(np.std(same, ddof=1))
-    beyond_chance = max(0.0, abs(smaller - mean) - 2 * spread)
-    return Figure.around(mean, STUDENT[len(same)] * spread / len(same) ** 0.5 + beyond_chance * doublings, kind)
+    equal, of_half = known[:-1], known[-1]  # by the size of their index
+    mean, spread = float(np.mean(equal)), float(np.std(equal, ddof=1))
+    beyond_chance = max(0.0, abs(of_half - mean) - 2 * spread)
+    return Figure.around(mean, STUDENT[len(equal)] * spread / len(equal) ** 0.5 + beyond_chance * doublings, kind)
 
 
 def _cost(
@@ -257,8 +264,8 @@ def _cost(
 ) -> LoadCost:
     """The model's cost of these rows in parts that end at `ends`; `pages`: leaves that the index has in each part."""
     stored = rows.words.astype(">u8").view(np.uint8)
-    shared = [round(one, 2) for one in shared_bytes(stored, rows.ranks, ends)]
-    writers = rows.writers if int(rows.writers.max()) else None
+    shared = [round(one, 2) for one in shared_bytes(stored, rows.ranks, ends)]  # rounded: more loads share a result
+    writers = rows.writers if int(rows.writers.max()) else None  # None: writer 0 sends all rows
     load = Load(rows.ranks, ends.tolist(), rows_per_tx, writers=writers, shared=shared, index_pages=pages)
     assert isinstance(model, PredictsCost)
     if isinstance(model, SizedByValue):
@@ -266,8 +273,8 @@ def _cost(
     return _remembered(model, load, server)
 
 
-def _read_more(one: LoadCost, several: LoadCost) -> bool:
-    """Whether `several` writers read clearly more or fewer pages than one: each may lose its cache to the others."""
+def _reads_differ(one: LoadCost, several: LoadCost) -> bool:
+    """Whether `several` writers read clearly more or fewer pages than one."""
     alone, together = int(one.read.all.sum()), int(several.read.all.sum())
     return abs(together - alone) > _FEW * max(1, alone)
 

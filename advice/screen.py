@@ -1,7 +1,7 @@
 """An answer on one screen: what to do, why, a table of three to five rows, the code, the second choice, whom it does
 not suit. The terminal, the page and JSON show the same."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Final
@@ -50,21 +50,21 @@ class Screen:
     @property
     def grid(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """The head and the cells of the table, without the columns of which nothing is known."""
-        known = [any(row[at] != UNKNOWN for row in self.rows) for at in range(len(HEAD))]
-        return list(compress(HEAD, known)), [list(compress(row, known)) for row in self.rows]
+        is_shown = [any(row[i] != UNKNOWN for row in self.rows) for i in range(len(HEAD))]
+        return list(compress(HEAD, is_shown)), [list(compress(row, is_shown)) for row in self.rows]
 
 
 def screen(answer: Answer) -> Screen:
     """The parts of an answer's first screen."""
     code: Sequence[Statement]
-    if answer.needs.public_id and answer.public_id:
-        today, of = answer.existing, answer.public_id
+    if answer.needs.public_id and answer.public_id:  # today's key, and a second id
+        today = answer.existing
         key = (today or answer.ranking.best).candidate
         rows = [(today.candidate.label, *_figures(today.forecast), "the key, inside")] if today else []
-        rows.append(("public_id (random)", *_figures(of), "what people outside see"))
+        rows.append(("public_id (random)", *_figures(answer.public_id), "what people outside see"))
         chosen, second = len(rows) - 1, ""
         code = statements.add_public_id(answer.needs.on, answer.needs.version, key.column, key.name)
-    elif answer.decision:
+    elif answer.decision:  # the ways to go from today's keys
         ways = [answer.decision.stay, *answer.decision.others]
         rows = [
             (
@@ -79,12 +79,12 @@ def screen(answer: Answer) -> Screen:
         chosen = ways.index(answer.decision.way)
         code = steps(answer, answer.decision.way.option)
         second = ""
-    else:
-        shown = dict(_shown(answer))
+    else:  # layouts
+        shown = _shown(answer)
         rows = [(one.candidate.label, *_figures(one.forecast), when) for one, when in shown.values()]
         chosen = list(shown).index(answer.ranking.best.candidate.label)
         rows = [*rows[: _MOST_ROWS - 1], _inside(answer)] if answer.with_public_id else rows
-        code = [] if answer.needs.existing else answer.statements  # the table is there
+        code = [] if answer.needs.existing else answer.statements  # nothing to create if the table is there
         second = sentences.runner_up(answer)
     return Screen(
         do=sentences.headline(answer),
@@ -98,43 +98,45 @@ def screen(answer: Answer) -> Screen:
     )
 
 
-def _shown(answer: Answer) -> Iterator[tuple[str, tuple[Choice, str]]]:
+def _shown(answer: Answer) -> dict[str, tuple[Choice, str]]:
     """The layouts of the table by label, and when to use each: what the answer speaks of, then the cheapest others."""
     order = answer.ranking
-    told: dict[str, tuple[Choice, str]] = {}
+    shown: dict[str, tuple[Choice, str]] = {}
 
-    def tell(one: Choice | None, when: str) -> None:
-        if one is not None and len(told) < _MOST_ROWS:
-            told.setdefault(one.candidate.label, (one, when))
+    def show(one: Choice | None, when: str) -> None:
+        """Adds a row, if it has a layout, the layout has none yet, and the table has room."""
+        if one is not None and len(shown) < _MOST_ROWS:
+            shown.setdefault(one.candidate.label, (one, when))
 
-    tell(order.best, "recommended")
-    numbered = order.runner_up and order.runner_up.candidate.properties.uniqueness == "worker id"
-    second = "writers have numbers" if numbered else "".join(_WHEN[option] for option in order.gains[:1])
-    tell(order.runner_up, second or "it is easier to get")
-    tell(answer.existing, "it is there already")
+    show(order.best, "recommended")
+    by_worker_id = order.runner_up and order.runner_up.candidate.properties.uniqueness == "worker id"
+    second = "writers have numbers" if by_worker_id else "".join(_WHEN[option] for option in order.gains[:1])
+    show(order.runner_up, second or "it is easier to get")
+    show(answer.existing, "it is there already")
     for one in (*order.meeting, *order.missing):
         if one.candidate.name in answer.needs.layouts:
-            tell(one, _when_named(one, order.best))
-    tell(order.spared, f"not here: {order.spared.candidate.misses[0]}" if order.spared else "")
+            show(one, _when_named(one, order.best))
+    show(order.spared, f"not here: {order.spared.candidate.misses[0]}" if order.spared else "")
     for one in order.avoid[:1]:
-        tell(one, "avoid")
-    tell(answer.compared, "for comparison")
-    # to three rows: integers, which show what a UUID costs; then what is next
+        show(one, "avoid")
+    show(answer.compared, "for comparison")
+    # up to three rows: integers, which show what a UUID costs; then the cheapest layouts
     for one in (*(one for one in order.missing if one.candidate.name == CONTROL), *order.meeting):
-        if len(told) < _FEWEST_ROWS:
-            tell(one, "for comparison" if one in order.missing else _when_named(one, order.best))
-    yield from told.items()
+        if len(shown) < _FEWEST_ROWS:
+            show(one, "for comparison" if one in order.missing else _when_named(one, order.best))
+    return shown
 
 
 def _inside(answer: Answer) -> tuple[str, str, str, str, str]:
-    """The row of a counter inside with a random id outside: both indexes, which have no log by this model."""
+    """The row of a counter inside with a random id outside: the figures of both indexes together. No model knows the
+    log of both."""
     inside = next(one.forecast for one in answer.ranking.missing if one.candidate.name == CONTROL)
     outside = answer.public_id
     assert outside
     size = spelled(inside.index_bytes.value + outside.index_bytes.value)
     reads = [one.reads.value for one in (inside, outside) if one.reads]
-    known = f"{sum(reads):.2f}" if len(reads) == 2 else UNKNOWN
-    return (f"{CONTROL}, public_id outside", size, UNKNOWN, known, "many tables refer to it")
+    both_reads = f"{sum(reads):.2f}" if len(reads) == 2 else UNKNOWN
+    return (f"{CONTROL}, public_id outside", size, UNKNOWN, both_reads, "many tables refer to it")
 
 
 def _when_named(one: Choice, best: Choice) -> str:
@@ -144,9 +146,9 @@ def _when_named(one: Choice, best: Choice) -> str:
     return sentences.times(one.moved.value / best.moved.value)
 
 
-def _figures(of: IndexForecast) -> tuple[str, str, str]:
-    """The index, log and reads of one layout."""
-    return spelled(of.index_bytes.value), number_of(of.log_bytes), number_of(of.reads)
+def _figures(forecast: IndexForecast) -> tuple[str, str, str]:
+    """The cells of an index: its size, log and reads."""
+    return spelled(forecast.index_bytes.value), number_of(forecast.log_bytes), number_of(forecast.reads)
 
 
 def number_of(figure: Figure | None) -> str:
@@ -157,7 +159,7 @@ def number_of(figure: Figure | None) -> str:
 
 
 def steps(answer: Answer, option: Option) -> list[Statement]:
-    """The statements of one way to go, in order; empty for staying."""
+    """The statements of one way to go from today's keys, in order; empty for staying."""
     assert answer.existing  # there are options only where the table has keys
     needs, old = answer.needs, answer.existing.candidate
     return statements.steps(

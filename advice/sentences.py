@@ -98,7 +98,7 @@ def what_updates_do(answer: Answer) -> str:
     least, most = WITH_UPDATES[answer.best.properties.ascends]
     after = [
         f"{_with_updates(answer, days, least)} to {_with_updates(answer, days, most)} {when}"
-        for days, when in ((1, "after a day"), (30, "after a month"), (0, f"at {needs.rows:,} rows"))
+        for days, when in ((1, "after a day"), (30, "after a month"), (0, f"at {needs.rows:,} rows"))  # 0: at the end
         if days * _DAY * needs.rows_per_second < needs.rows
     ]
     readers = (
@@ -132,7 +132,8 @@ def more(answer: Answer) -> list[str]:
 
 
 def when_not(answer: Answer) -> str:
-    """Whom the recommended key does not suit, beyond what the second choice is for; empty if there is nobody."""
+    """Whom the recommended key does not suit; empty if there is nobody. Needs that the user named, and those for which
+    the second choice is there, are not repeated."""
     offers = answer.best.properties.offers
     said = {*answer.needs.conditions, *(answer.ranking.gains[:2] if answer.ranking.runner_up else ())}
     if answer.needs.made_by != "any":
@@ -153,11 +154,10 @@ def partitions(answer: Answer) -> str:
     """How old rows go at the least cost; empty if all rows stay."""
     if not answer.needs.retention_days:
         return ""
-    key = "The primary key has to contain the partition's column, too."
-    named = answer.needs.on.name in ("postgresql", "mysql", "mariadb")
-    return "Partition the table by time, and drop old partitions: that is cheaper than to delete their rows." + (
-        f" {key}" if named else ""
-    )
+    text = "Partition the table by time, and drop old partitions: that is cheaper than to delete their rows."
+    if answer.needs.on.name not in ("postgresql", "mysql", "mariadb"):
+        return text
+    return f"{text} The primary key has to contain the partition's column, too."
 
 
 def spread(answer: Answer) -> str:
@@ -182,7 +182,7 @@ def what_the_key_is(answer: Answer) -> str:
 
 
 def price_of_needs(answer: Answer) -> str:
-    """What the needs cost, as a sentence: keys that would move fewer bytes, and what they miss; empty without any."""
+    """What the needs cost: keys that would move fewer bytes, and the needs that they miss; empty if there are none."""
     other = answer.ranking.spared
     if other is None:
         return ""
@@ -207,14 +207,15 @@ def runner_up(answer: Answer) -> str:
 
 
 def ways_out(answer: Answer) -> str:
-    """What helps where this version of the server makes no keys that ascend; empty if it does, or need not."""
+    """What helps where the server has to make the keys, and this version makes none that ascend. Empty where keys made
+    by programs would not move much fewer bytes."""
     best, needs = answer.ranking.best, answer.needs
-    by_clients = [one for one in answer.ranking.missing if one.candidate.missed_options == ("--made-by server",)]
-    if not by_clients or by_clients[0].moved.value * WORSE > best.moved.value:
+    by_programs = [one for one in answer.ranking.missing if one.candidate.missed_options == ("--made-by server",)]
+    if not by_programs or by_programs[0].moved.value * WORSE > best.moved.value:
         return ""
-    other = easiest(by_clients, lambda name: len({call.language for call in calls_for(name)})) or by_clients[0]
-    versions = list(needs.on.versions)
-    later = (
+    other = easiest(by_programs, lambda name: len({call.language for call in calls_for(name)})) or by_programs[0]
+    versions = list(needs.on.versions)  # the oldest first
+    newer = (
         version
         for version in versions[versions.index(needs.version) + 1 :]
         if any(
@@ -222,8 +223,8 @@ def ways_out(answer: Answer) -> str:
             for one in candidates(replace(needs, version=version), lambda _: True)
         )
     )
-    newer = next(later, "")
-    upgrade = f", or {needs.on.title} {newer}, which makes keys in order" if newer else ""
+    first = next(newer, "")
+    upgrade = f", or {needs.on.title} {first}, which makes keys in order" if first else ""
     return (
         f"{needs.on.title} {needs.version} makes no keys that ascend. Ways out: {_named(other.candidate)} made by "
         f"programs ({times(other.moved.value / best.moved.value)}){upgrade}."
@@ -231,7 +232,7 @@ def ways_out(answer: Answer) -> str:
 
 
 def times(ratio: float) -> str:
-    """How many more bytes a row takes, as words."""
+    """How many more (or fewer) bytes a row takes, in words; `ratio`: its bytes by those of the best."""
     if ratio <= ALIKE:
         return "as cheap" if ratio > 1 / ALIKE else f"{100 * (1 - ratio):.0f} % fewer bytes a row"
     return f"{100 * (ratio - 1):.0f} % more bytes a row" if ratio < 2 else f"{ratio:.1f} × the bytes a row"
@@ -247,21 +248,21 @@ def layouts_asked_for(answer: Answer) -> list[str]:
     """A sentence for each layout of `--layout` that no other sentence speaks of."""
     order = answer.ranking
     said = {one.candidate.label for one in (order.best, order.runner_up, order.spared, *order.avoid) if one}
-    every = [one for one in (*order.meeting, *order.missing) if one.candidate.name in answer.needs.layouts]
-    texts = [_of_named(one, answer) for one in every if one.candidate.label not in said]
-    refused = {label.split(" ")[0]: why for label, why in answer.refused}
+    judged = [one for one in (*order.meeting, *order.missing) if one.candidate.name in answer.needs.layouts]
+    texts = [_of_asked(one, answer) for one in judged if one.candidate.label not in said]
+    refused = {label.split(" ")[0]: why for label, why in answer.refused}  # by name: a label may end with a column
     texts += [f"`{name}` is no choice: {refused[name]}" for name in answer.needs.layouts if name in refused]
-    known = {one.candidate.name for one in every} | refused.keys()
+    candidates_of = {one.candidate.name for one in judged} | refused.keys()
     nobody = f"no client can make it alone, and {answer.needs.on.title} does not make such keys"
-    return texts + [f"`{name}` is no choice: {nobody}." for name in answer.needs.layouts if name not in known]
+    return texts + [f"`{name}` is no choice: {nobody}." for name in answer.needs.layouts if name not in candidates_of]
 
 
-def _of_named(one: Choice, answer: Answer) -> str:
+def _of_asked(one: Choice, answer: Answer) -> str:
     """A layout that the user asked about: the needs that it misses, or its cost and what it lacks."""
     if not one.meets:
         return f"{_named(one.candidate)} does not meet your needs: {'; '.join(one.candidate.misses)}."
-    less = [_LACKS[option] for option in gains(answer.best, one.candidate, answer.needs.made_by)]
-    lacks = f"; but {' and '.join(less[:2])}" if less else ""
+    reasons = [_LACKS[option] for option in gains(answer.best, one.candidate, answer.needs.made_by)]
+    lacks = f"; but {' and '.join(reasons[:2])}" if reasons else ""
     cost = times(one.moved.value / answer.ranking.best.moved.value)
     name = f"`{one.candidate.name}` in a column of type {one.candidate.type_name}"
     splits = f"splits {one.forecast.splits.value:.1f} pages for 1,000 rows"
@@ -269,7 +270,7 @@ def _of_named(one: Choice, answer: Answer) -> str:
 
 
 def basis(answer: Answer) -> str:
-    """What the figures of the recommended layout rest on: one sentence."""
+    """What the figures of the recommended layout rest on, and how exact they are."""
     best = answer.ranking.best.forecast
     size = best.index_bytes
     what = {
@@ -279,9 +280,9 @@ def basis(answer: Answer) -> str:
         "confirmed it",
     }[size.kind]
     figures = [one.leaf_pages for one in answer.options] or [size]
-    around = max(100 * one.half / one.value for one in figures)
-    shown = f"{around:.0f}" if around >= 1 else digits(around, 1)
-    within = f" The size of {answer.place} is within {shown} %." if around else ""
+    percent = max(100 * one.half / one.value for one in figures)
+    shown = f"{percent:.0f}" if percent >= 1 else digits(percent, 1)
+    within = f" The size of {answer.place} is within {shown} %." if percent else ""
     return f"Rests on: {what}.{within}"
 
 
@@ -296,22 +297,24 @@ def _by_server(answer: Answer) -> str:
 
 
 def _alike(one: Choice, other: Choice) -> bool:
+    """Whether two indexes are about equally large."""
     ours, theirs = one.forecast.index_bytes.value, other.forecast.index_bytes.value
     return max(ours, theirs) <= ALIKE * min(ours, theirs)
 
 
 def _costs(best: Choice, other: Choice | None = None) -> str:
-    """What an insert of the best writes to the log and reads, as a clause behind a comma; empty if nobody knows. The
-    log only if it is less than the other one's, no reads only if the other one reads."""
+    """What an insert of the best key writes to the log and reads, as a clause behind a comma; empty if nobody knows.
+    The log is named only if the other one's is larger; that nothing is read, only if the other one reads."""
     parts = []
     ours, theirs = best.forecast, other.forecast if other else None
     if ours.log_bytes and theirs and theirs.log_bytes and ours.log_bytes.value * ALIKE < theirs.log_bytes.value:
         parts.append(f"writes {ours.log_bytes.value:,.0f} bytes of log instead of {theirs.log_bytes.value:,.0f}")
     if ours.reads is not None:
-        more = theirs.reads.value if theirs and theirs.reads else 0.0
-        beside = f" instead of {more:.2f}" if more >= 0.005 and more > ALIKE * ours.reads.value else ""
-        if beside or ours.reads.value >= 0.005:
-            parts.append(f"reads {existing_sentences.pages(ours.reads.value)} from disk{beside}")
+        other_reads = theirs.reads.value if theirs and theirs.reads else 0.0
+        clearly_more = other_reads >= existing_sentences.SHOWN and other_reads > ALIKE * ours.reads.value
+        if clearly_more or ours.reads.value >= existing_sentences.SHOWN:
+            instead = f" instead of {other_reads:.2f}" if clearly_more else ""
+            parts.append(f"reads {existing_sentences.pages(ours.reads.value)} from disk{instead}")
     return f", and each insert {' and '.join(parts)}" if parts else ""
 
 
@@ -336,20 +339,20 @@ def _named(one: Candidate) -> str:
 
 def _avoid(one: Choice, best: Choice, answer: Answer) -> str:
     """Why not to take a layout: by how much it is worse than the best one in size, splits, reads and log."""
-    ours, theirs = one.forecast, best.forecast
+    its, of_best = one.forecast, best.forecast
     why = []
-    size = ours.index_bytes.value / theirs.index_bytes.value
+    size = its.index_bytes.value / of_best.index_bytes.value
     if size > ALIKE:
         why.append(f"{answer.place} is {size:.2f} × as large")
-    if ours.splits.value > theirs.splits.value + 0.5:
+    if its.splits.value > of_best.splits.value + 0.5:  # half a split for 1,000 rows
         why.append(
-            f"it splits {ours.splits.value:.1f} pages for each 1,000 rows, "
-            f"`{answer.best.name}` {theirs.splits.value:.1f}"
+            f"it splits {its.splits.value:.1f} pages for each 1,000 rows, "
+            f"`{answer.best.name}` {of_best.splits.value:.1f}"
         )
-    if ours.reads and ours.reads.value >= KNEE:
-        since = f" (reads begin at about {spoken(ours.cost.knee.value)} rows)" if ours.cost.knee else ""
-        why.append(f"an insert reads {ours.reads.value:.2f} pages from disk at the end{since}")
-    if ours.log_bytes and theirs.log_bytes and ours.log_bytes.value > 1.2 * theirs.log_bytes.value:
-        why.append(f"it writes {ours.log_bytes.value / theirs.log_bytes.value:.1f} × the log")
+    if its.reads and its.reads.value >= KNEE:
+        since = f" (reads begin at about {spoken(its.cost.knee.value)} rows)" if its.cost.knee else ""
+        why.append(f"an insert reads {its.reads.value:.2f} pages from disk at the end{since}")
+    if its.log_bytes and of_best.log_bytes and its.log_bytes.value > 1.2 * of_best.log_bytes.value:
+        why.append(f"it writes {its.log_bytes.value / of_best.log_bytes.value:.1f} × the log")
     reasons = "; ".join(why) or "it takes more bytes a row"
     return f"Avoid {_named(one.candidate)}: {reasons}.{_trap(one.candidate)}"

@@ -100,22 +100,21 @@ def options(
     switched: str = "",
 ) -> list[Option]:
     """The figures of each way to go. Ways that are not possible are left out: no integers in a column of GUIDs.
-    `existing`, `new` and `switched` are layouts, `table.column` is the column of today; `new_column` is for ways that
-    give all rows new keys, or store the old keys in its type. New rows get `switched` keys where today's column stays;
-    without them there is no such way. UsageError for an empty table, no rows to come, and an engine whose page model
-    knows no past."""
+    `existing`, `new` and `switched` are layouts: of today's keys; of new keys in `new_column`; and of the keys that new
+    rows get where today's column, `table.column`, stays (empty: there is no such way). UsageError for an empty table,
+    no rows to come, and an engine whose page model knows no past."""
     if rows_there < 1 or rows_to_come < 1:
         raise UsageError("an existing table needs at least one row, and one that comes: give both numbers.")
     today = replace(table, column=table.column.sized(layout(existing).key_bytes))
-    then = replace(table, column=new_column.sized(layout(new).key_bytes))
+    changed = replace(table, column=new_column.sized(layout(new).key_bytes))
     # the small table: all numbers of rows, divided by a power of two
     factor = 1 << max(0, ceil(log2((rows_there + rows_to_come) / MOST_ROWS)))
     there, come = max(1, round(rows_there / factor)), max(1, round(rows_to_come / factor))
     # each way's life in it, with several draws of keys, and the figures of the large table
     model, results = on.page_model(today), {}
     by_yao = factor > 1 and layout(existing).order == "none" and not isinstance(model, SizedByValue)
-    for way in _ways(today, existing, then, new, switched):
-        draws = []
+    for way in _ways(today, existing, changed, new, switched):
+        draws = []  # of each: a life for each name of the way
         for draw in range(FIRST_DRAW, FIRST_DRAW + DRAWS):
             keys = mixed_keys(way.old, way.new, there, come, rows_per_second, draw)
             draws.append(lives(on, way.table, keys, there, way.start, rebuilt_after=len(way.names) > 1))
@@ -124,23 +123,24 @@ def options(
         for name, of_name in zip(way.names, zip(*draws, strict=True), strict=True):
             results[name] = replace(_option(name, way.new, of_name, come, factor, on), log_bytes=log)
             if by_yao and way.start == "inserted":
-                leaves = [random_growth(model, sum(rows[: which + 1]))[0] for which in (0, 1)]  # type: ignore[arg-type]
+                leaves = [random_growth(model, n)[0] for n in (rows_there, sum(rows))]  # type: ignore[arg-type]
                 results[name] = _with_leaves(results[name], *leaves)
     return [results[name] for name in TITLES if name in results]
 
 
-def _ways(today: Table, existing: str, then: Table, new: str, switched: str) -> Iterator[_Way]:
-    """The ways that can be gone from the table of today, with keys of layout `existing`, to `then` and layout `new`."""
+def _ways(today: Table, existing: str, changed: Table, new: str, switched: str) -> Iterator[_Way]:
+    """The ways that can be gone: from `today`, the table with keys of the layout `existing`, to `changed` with keys of
+    the layout `new`, or to keys of the layout `switched` for new rows alone (empty: not possible)."""
     yield _Way(("stay",), today, old=existing, new=existing, start="inserted")
     old_keys = layout(existing)
-    retyped = today.column != then.column and old_keys.key_bytes == layout(new).key_bytes
+    other_type = today.column != changed.column and old_keys.key_bytes == layout(new).key_bytes
     if switched:
         yield _Way(("switch", "switch-rebuild-later"), today, old=existing, new=switched, start="inserted")
         yield _Way(("switch-rebuild-now",), today, old=existing, new=switched, start="rebuilt")
-    if retyped and old_keys.kind in then.column.kinds and then.column.accepts_all(old_keys.shared_bits()):
-        yield _Way(("retype",), then, old=existing, new=new, start="built")
+    if other_type and old_keys.kind in changed.column.kinds and changed.column.accepts_all(old_keys.shared_bits()):
+        yield _Way(("retype",), changed, old=existing, new=new, start="built")
     if existing != new:
-        yield _Way(("convert",), then, old=new, new=new, start="built")
+        yield _Way(("convert",), changed, old=new, new=new, start="built")
 
 
 def _option(name: Name, key_layout: str, draws: Sequence[Life], come: int, factor: int, on: Engine) -> Option:
@@ -153,24 +153,23 @@ def _option(name: Name, key_layout: str, draws: Sequence[Life], come: int, facto
         return _figure([float(factor * count) for count in counts], swing, kind)
 
     density = _figure([life.after.density for life in draws], swing, kind)
-    splits = [1000 * life.splits / come for life in draws]
-    counted = 1.96 * max(1, sum(life.splits for life in draws)) ** 0.5  # 1.96 standard deviations of a counted number
-    noise = 1000 * counted / (come * len(draws))
-    of_splits = _figure(splits, swing_of_splits, kind)
+    splits = _figure([1000 * life.splits / come for life in draws], swing_of_splits, kind)
+    deviations = 1.96 * max(1, sum(life.splits for life in draws)) ** 0.5  # 1.96 of a counted number
+    noise = 1000 * deviations / (come * len(draws))
     return Option(
         name,
         key_layout,
         leaf_pages=pages([life.after.leaf_pages for life in draws]),
-        density=replace(density, high=max(density.value, min(100.0, density.high))),
-        splits=replace(of_splits, low=max(0.0, of_splits.low - noise), high=of_splits.high + noise),
+        density=replace(density, high=max(density.value, min(100.0, density.high))),  # no page is fuller than full
+        splits=replace(splits, low=max(0.0, splits.low - noise), high=splits.high + noise),
         built_pages=pages([life.built for life in draws]) if draws[0].built else None,
         before=pages([life.before.leaf_pages for life in draws]),
     )
 
 
 def _with_leaves(option: Option, before: float, after: float) -> Option:
-    """The option with so many leaves `before` the rows to come and, if today's keys stay, `after` them. New keys among
-    the old ones add as many leaves as they did; a rebuild at the end forgets them."""
+    """The option by Yao's numbers of leaves: `before` the rows to come and, if today's keys stay, `after` them. New
+    keys of another layout add as many leaves as in the simulation; a rebuild at the end leaves as many as there."""
     if option.name == "switch-rebuild-later":
         at_end = option.leaf_pages.value
     elif option.name == "stay":
@@ -187,6 +186,6 @@ def _with_leaves(option: Option, before: float, after: float) -> Option:
 
 
 def _figure(values: Sequence[float], swing: float, kind: Kind) -> Figure:
-    """The mean of one value a draw; its interval has all of them, and the swing."""
+    """The mean of one value a draw. Its interval has all of them, and a share `swing` of the mean on each side."""
     mean = float(np.mean(values))
     return Figure(mean, min(mean, *values) - swing * mean, max(mean, *values) + swing * mean, kind)

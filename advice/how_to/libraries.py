@@ -23,6 +23,7 @@ or it was only read."""
 
 
 def _registered(name: str) -> str:
+    """The name, if it is a layout's own. ValueError for other text and for a layout's second name."""
     if name not in layouts() or layout(name).name != name:
         raise ValueError(f"{name!r} is no layout: `keybench list layouts` has all")
     return name

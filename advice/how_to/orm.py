@@ -51,10 +51,11 @@ class Entry(BaseModel):
     """The databases on which keybench's tests run it."""
 
     def fits(self, database: str, column: str, name: str, *, by_server: bool) -> bool:
-        """Whether it is for keys of the layout `name` in that column."""
+        """Whether it is for keys of the layout `name`, made by the server or by a client, in that column."""
         pairs = ((self.layouts, name), (self.databases, database), (self.columns, column))
-        made_by = self.made_by in ("any", "server" if by_server else "client")
-        return made_by and self.keys == layout(name).kind and all(not known or one in known for known, one in pairs)
+        in_lists = all(one in names for names, one in pairs if names)  # an empty list fits all
+        made_by = "server" if by_server else "client"
+        return self.made_by in ("any", made_by) and self.keys == layout(name).kind and in_lists
 
 
 class Orm(BaseModel):
@@ -89,24 +90,25 @@ def snippet(orm: Orm, on: Engine, version: str, column: Column, name: str, *, by
     title = f"{orm.title} {orm.version}"
     if orm.databases and on.name not in orm.databases:
         return Snippet(title, "", (f"{orm.title} does not know {on.title}, only {', '.join(orm.databases)}.",))
+    # what can stand for the words in the code of a mapping: the type always, the others if they are known
     calls = [call for call in calls_for(name) if call.language == orm.language]
-    words = {"type": sql_type(column).split(" ")[0]}
-    words |= {"setup": calls[0].setup.strip(), "call": calls[0].call} if calls else {}
+    values = {"type": sql_type(column).split(" ")[0]}
+    values |= {"setup": calls[0].setup.strip(), "call": calls[0].call} if calls else {}
     created = "\n".join(statement.sql for statement in create_table(on, version, column, name))
-    words |= {"default": " ".join(default[1].split())} if (default := _DEFAULT.search(created)) else {}
+    values |= {"default": " ".join(default[1].split())} if (default := _DEFAULT.search(created)) else {}
     origins = [f"{one.call} of {one.package} {one.version}{one.install and f' ({one.install})'}" for one in calls]
-    key = f"Key: {'; or '.join(origins)}"
+    origin = f"Key: {'; or '.join(origins)}"
     for entry in orm.mapping:
-        used = set(_WORD.findall(entry.code))
-        if used <= words.keys() and entry.fits(on.name, column.name, name, by_server=by_server):
+        words = set(_WORD.findall(entry.code))
+        if words <= values.keys() and entry.fits(on.name, column.name, name, by_server=by_server):
             how = "keybench's tests run it" if on.name in entry.run else "not run by keybench"
-            notes = [f"Trap: {entry.trap_on.get(on.name, entry.trap)}", *([key] if "call" in used else [])]
-            code = _WORD.sub(lambda word: words[word[1]], entry.code.strip())
+            notes = [f"Trap: {entry.trap_on.get(on.name, entry.trap)}", *([origin] if "call" in words else [])]
+            code = _WORD.sub(lambda word: values[word[1]], entry.code.strip())
             return Snippet(title, code, (*notes, f"Rests on ({how}): {entry.source}"))
     way_out = "read the new key back by SQL of your own" if by_server else "let the server make it (--made-by server)"
     way_out = "give each new row its key before it is saved" if calls else way_out
     trap = f"keybench has no mapping of such a key for {orm.title}: create the table by the SQL above, and {way_out}."
-    return Snippet(title, "", (trap, key) if calls else (trap,))
+    return Snippet(title, "", (trap, origin) if calls else (trap,))
 
 
 def orm(name: str) -> Orm:

@@ -30,7 +30,7 @@ _LOG_DOUBT: Final = 0.04  # share of a log's bytes that its interval has beside 
 
 
 def mixed_keys(old: str, new: str, there: int, come: int, rows_per_second: float, seed: int) -> Keys:
-    """Keys of one writer: `there` keys of the old layout, then `come` of the new one."""
+    """Keys of one writer, in order of arrival: `there` keys of the old layout, then `come` of the new one."""
     growth = Growth(there + come, rows_per_second)
     keys, _ = keys_of(old, growth, seed)
     return keys if old == new else Keys.concat([keys[:there], keys_of(new, growth, seed)[0][there:]])
@@ -51,13 +51,13 @@ class Life:
 
 
 def lives(on: Engine, table: Table, keys: Keys, there: int, start: Start, *, rebuilt_after: bool = False) -> list[Life]:
-    """The life of an index whose first `there` keys are old; with `rebuilt_after`, also that with a rebuild at its end.
-    UsageError if the engine's page model knows no index with a past."""
+    """[the life of an index whose first `there` keys are old]; with `rebuilt_after`, then the same life with a rebuild
+    at its end. UsageError if the engine's page model knows no index with a past."""
     ranks = ranked(sort_words(keys, table.column.order))
-    empty = empty_index(on.page_model(table), ranks, keys)
-    if empty is None:
+    make_empty = empty_index(on.page_model(table), ranks, keys)
+    if make_empty is None:
         raise UsageError("the page model of this engine knows no index with a past: there are no figures for it.")
-    state = empty()
+    state = make_empty()
     fill = on.default_fill
     if start == "built":
         state.build(np.sort(ranks[:there]), fill)
@@ -93,15 +93,15 @@ def log_bytes(
     model = on.page_model(table)
     if not isinstance(model, PredictsCost) or isinstance(model, SizedByValue):
         return None
-    # `small`: the factor, a power of two, by which table and cache are smaller in the simulation
-    least_cache, small = FEWEST_PAGES * model.page_bytes, 1
-    while sum(rows) / small > LEAST_LOG_ROWS:
-        small *= 2
-    while small > 1 and server.cache_bytes / small < least_cache and sum(rows) / small < _MOST_LOG_ROWS / 2:
-        small //= 2
-    if server.cache_bytes / small < least_cache:
+    # `factor`, a power of two: table and cache are so many times smaller in the simulation
+    least_cache, factor = FEWEST_PAGES * model.page_bytes, 1
+    while sum(rows) / factor > LEAST_LOG_ROWS:
+        factor *= 2
+    while factor > 1 and server.cache_bytes / factor < least_cache and sum(rows) / factor < _MOST_LOG_ROWS / 2:
+        factor //= 2
+    if server.cache_bytes / factor < least_cache:
         return None
-    there, come = (max(1, round(part / small)) for part in rows)
+    there, come = (max(1, round(count / factor)) for count in rows)
     values = []
     for draw in range(DRAWS):
         words = sort_words(mixed_keys(*layouts, there, come, rows_per_second, draw), table.column.order)
@@ -111,11 +111,11 @@ def log_bytes(
             words, ranks = words[order], ranks[order]
         ends = [there, there + come]
         shared = shared_bytes(words.astype(">u8").view(np.uint8), ranks, ends)
-        log = model.load_cost(Load(ranks, ends, rows_per_tx=1, shared=shared), replace(server, share=1 / small)).log
+        log = model.load_cost(Load(ranks, ends, rows_per_tx=1, shared=shared), replace(server, share=1 / factor)).log
         if log is None:
             return None
-        values.append(float(log.bytes[1]) / come)
+        values.append(float(log.bytes[1]) / come)  # [1]: by the new rows
     mean = float(np.mean(values))
-    doubt = _LOG_DOUBT * mean if small > 1 else 0.0
+    doubt = _LOG_DOUBT * mean if factor > 1 else 0.0
     low, high = min(mean, *values) - doubt, max(mean, *values) + doubt
-    return Figure(mean, max(0.0, low), high, kind_of(on, exact=small == 1))
+    return Figure(mean, max(0.0, low), high, kind_of(on, exact=factor == 1))

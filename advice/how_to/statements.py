@@ -19,16 +19,16 @@ Default = Literal["", "a function", "an expression"]
 def create_table(
     on: Engine, version: str, column: Column, layout: str, table: str = "orders", *, by_clients: bool = False
 ) -> Sequence[Statement]:
-    """Creates a table with that key, and what makes it, where the server can. Empty if the engine knows no statements.
-    `version` is the server's, as people write it; empty for the newest. `by_clients`: no default makes keys, also where
-    the server could. UsageError for a version or layout that is not known, and for a column that does not take the
-    layout's keys."""
+    """The statements that create a table with that key, and what makes its keys, where the server can. Empty if the
+    engine knows no statements. `version` is the server's, as people write it; empty for the newest. `by_clients`: no
+    default makes keys, also where the server could. UsageError for a version or layout that is not known, and for a
+    column that does not take the layout's keys."""
     writes = on.statements()
     return writes.creating(_keyed(table, column, layout, version, by_clients)) if writes else []
 
 
 def create_with_public_id(on: Engine, version: str) -> Sequence[Statement]:
-    """Creates a table with a counter as its key and a random `public_id`; empty if the engine knows no such table."""
+    """The statements for a new table with a counter as its key and a random `public_id`; empty if there are none."""
     writes = on.statements()
     if not (writes and on.creates_public_ids):
         return []
@@ -37,7 +37,7 @@ def create_with_public_id(on: Engine, version: str) -> Sequence[Statement]:
 
 
 def add_public_id(on: Engine, version: str, column: Column, layout: str) -> Sequence[Statement]:
-    """Adds a random `public_id` beside the key of an existing table; `column`, `layout`: of its key."""
+    """The statements that add a random `public_id` beside the key of a table; `column`, `layout`: of that key."""
     writes = on.statements()
     return writes.adding_public_id(_keyed("orders", column, layout, version, by_clients=False)) if writes else []
 
@@ -51,8 +51,8 @@ def steps(
     *,
     by_clients: bool = False,
 ) -> list[Statement]:
-    """The statements for one way to go, in order; none for staying. `old`, `new`: (column, layout); `by_clients`: no
-    default makes keys. Empty, and UsageError, as for `create_table`."""
+    """The statements for one way to go, in order; none for staying. `old`, `new`: (column, layout) of today's keys and
+    of new ones; `by_clients`: no default makes keys. Empty, and UsageError, as for `create_table`."""
     writes = on.statements()
     if not writes:
         return []
@@ -60,7 +60,7 @@ def steps(
         before = _keyed("orders", *old, version, by_clients=False)
         after = _keyed("orders", *new, version, by_clients)
         return list(writes.converting(before, after, same_keys=option == "retype"))
-    switched = _keyed("orders", old[0], new[1], version, by_clients)  # new rows alone get other keys
+    switched = _keyed("orders", old[0], new[1], version, by_clients)  # new rows get other keys, in today's column
     switch = writes.switching(switched) if "switch" in option else []
     rebuild = writes.rebuilding(replace(switched, by_clients=False)) if "rebuild" in option else []
     return [*rebuild, *switch] if option.endswith("now") else [*switch, *rebuild]
@@ -76,12 +76,12 @@ def can_hold(on: Engine, version: str, column: Column, layout: str) -> bool:
 
 
 def default_of(on: Engine, version: str, column: Column, layout: str) -> Default:
-    """What the column's default is if the server makes keys of that layout by it; empty if the application has to."""
+    """By what the column's default makes keys of that layout; empty if the application has to make them."""
     created = create_table(on, version, column, layout)
     without_default = create_table(on, version, column, layout, by_clients=True)
     if [one.sql for one in created] == [one.sql for one in without_default]:
         return ""
-    return "a function" if len(created) > 1 else "an expression"
+    return "a function" if len(created) > 1 else "an expression"  # a statement more: it creates the function
 
 
 def _keyed(table: str, column: Column, name: str, version: str, by_clients: bool) -> KeyedTable:

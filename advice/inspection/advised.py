@@ -75,14 +75,14 @@ def options(on: Engine, version: str, one: TableFinding, column: ColumnHere, key
     """The options of `keybench advise` that describe the table: today's type, and the rows that a year brings."""
     rows = round(one.table.rows or 0)
     a_year = 365 * (inserted_a_day(one.table) or 0.0)
-    known = version_of(on, version)
+    known_version = version_of(on, version)
     column_name = column_on(on, column, keys)
     # counters alike differ in how far they go: the one that ends where the column does
     takes = on.column(column_name).accepts_all if column_name else lambda _: True
-    name = next((one for one in keys.layouts if takes(layout(one).shared_bits())), keys.layouts[0])
+    name = next((each for each in keys.layouts if takes(layout(each).shared_bits())), keys.layouts[0])
     payload = max(0, round((one.table.row_bytes or 100.0 + keys.layout.key_bytes) - keys.layout.key_bytes))
     return {
-        "db": f"{on.name}:{known}" if known else on.name,
+        "db": f"{on.name}:{known_version}" if known_version else on.name,
         "rows": str(round(rows + a_year)),
         "existing": f"{name}:{rows}{column_name and f':{column_name}'}",
         "payload": min(payload, 8_000),
@@ -91,7 +91,7 @@ def options(on: Engine, version: str, one: TableFinding, column: ColumnHere, key
 
 
 def version_of(on: Engine, version: str) -> str:
-    """The version that keybench knows, at most as new as the server's; empty if it knows none so old."""
+    """The newest version that keybench knows, of those that are not newer than the server's; empty if there is none."""
     server = tuple(int(number) for number in re.findall(r"\d+", version.partition("-")[0])) or (0,)
     # SQL Server's versions are named by years, and its servers state the number of the version
     older = [
@@ -103,23 +103,23 @@ def version_of(on: Engine, version: str) -> str:
 
 
 def column_on(on: Engine, column: ColumnHere, keys: KeyGroup) -> str:
-    """The name of the engine's column that stores such keys so; empty if it has none."""
-    text = column.form == "text"
+    """The name of the engine's column that stores such keys as the table's column does; empty if it has none."""
     fitting = [
         one
         for one in on.columns
         if keys.layout.kind in one.kinds
         and not one.stands_in_for
-        and (one.form == "text") == text
-        and (column.form == "uuid" or one.order == keys.order)
-        and (not column.width or one.width == column.width)
+        and (one.form == "text") == (column.form == "text")
+        and (column.form == "uuid" or one.order == keys.order)  # a UUID's order is the server's own
+        and (not column.width or one.width == column.width)  # `column.width`: of integers alone
     ]
-    first = re.match(r"\w*", column.sql_type)
-    alike = [one for one in fitting if first and one.sql_type.lower().startswith(first[0].lower())]
+    type_name = re.match(r"\w*", column.sql_type)
+    alike = [one for one in fitting if type_name and one.sql_type.lower().startswith(type_name[0].lower())]
     return next((one.name for one in (*alike, *fitting)), "")
 
 
 def _computed(asked: Mapping[str, Any]) -> str:
+    """The first sentence of `keybench advise` with these options."""
     from keybench.advice.answer import answer
     from keybench.advice.needs import needs_from_options
     from keybench.advice.sentences import headline

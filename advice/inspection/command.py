@@ -91,7 +91,7 @@ def inspect(
                     cli.print_json(record_of_next(asked, rows, outcomes))
                     return 0
                 for each in screen.next_lines(asked, rows, outcomes, console.width):
-                    console.print(each, soft_wrap=isinstance(each, str))
+                    console.print(each, soft_wrap=isinstance(each, str))  # texts are wrapped already
                 return 0
         advice = {}
         with progress.status("advice"), when_compiling(lambda: progress.print(COMPILING)):
@@ -102,7 +102,7 @@ def inspect(
         cli.print_json(record(result, advice, by_document=on.inspects_by_document))
         return 0
     for part in screen.lines(result, advice, console.width, every=every):
-        console.print(part, soft_wrap=isinstance(part, str))
+        console.print(part, soft_wrap=isinstance(part, str))  # as above
     return 0
 
 

@@ -83,10 +83,8 @@ def _of_bytes(values: Sequence[bytes], form: Form) -> Iterator[Reading]:
         if width == 16:
             for place, order in enumerate(ORDERS if form == "bytes" else ORDERS[:1]):
                 yield Reading(Keys(unstored(data, order), "uuid"), rows, order, unlikelier=_UNUSUAL * place)
-        elif (
-            form == "bytes" and width > 16 and all(values[row].isascii() for row in rows[:50])
-        ):  # text in a binary column
-            texts = [values[row].decode("ascii", "replace") for row in rows]
+        elif form == "bytes" and width > 16 and all(values[row].isascii() for row in rows[:50]):
+            texts = [values[row].decode("ascii", "replace") for row in rows]  # text in a binary column, by 50 values
             for one in _of_text(texts):
                 yield Reading(one.keys, rows[one.rows], one.order, one.spelled or f"{width} characters", _UNUSUAL)
         if form == "bytes" and width != 16:
@@ -97,11 +95,11 @@ def _of_text(values: Sequence[str]) -> Iterator[Reading]:
     """The ways to read texts, width by width: as written GUIDs, as hexadecimal digits, or as keys that are text."""
     for width, rows in _by_width(values).items():
         texts = [values[row] for row in rows]
-        if width in {32, 36, 38} and all(_GUID.fullmatch(text) for text in texts):
+        if width in {32, 36, 38} and all(_GUID.fullmatch(text) for text in texts):  # digits; with hyphens; in braces
             digits = "".join(text.strip("{}").replace("-", "") for text in texts)
             case = "lower" if digits == digits.lower() else "upper" if digits == digits.upper() else "mixed"
             data = np.frombuffer(bytes.fromhex(digits), np.uint8).reshape(-1, 16)
-            for order in ORDERS[:1] if width != 32 else ORDERS:
+            for order in ORDERS if width == 32 else ORDERS[:1]:  # digits alone may be those of stored bytes
                 yield Reading(
                     Keys(unstored(data, order), "uuid"), rows, order, f"{width} characters in {case} case",
                     _UNUSUAL * ORDERS.index(order),
@@ -132,9 +130,9 @@ _FEWEST, _WIDER = 3, 2.4
 """Keys from which on the window of their times is narrowed; how much wider it is than the times of half of them."""
 _KEYS_A_TIME: Final = 100  # keys of the same time on average, from which on the window stays wide
 _BY_CHANCE: Final = 4.0
-"""How many times as many as by chance have to have a layout's fixed bits among keys that read the same without them."""
+"""A layout with more fixed bits than another stands if so many times more keys than by chance have these bits."""
 _STEPS: Final = 4  # NHibernate's COMB is up to three steps above RT.Comb's, for it divides by 3.333333
-_ANY: Final = Timestamp("", 0, 0, 1)
+_NO_TIME: Final = Timestamp("", first=0, last=0, resolution=1)
 _RANGE_OF_INTEGERS: Final = 2.0**64
 
 
@@ -170,12 +168,12 @@ class Family:
 
     @property
     def resolution(self) -> int:
-        """Ticks of the coarsest clock among them."""
-        return max((each.layout.description.time or _ANY).resolution for each in self.members)
+        """Ticks of the coarsest clock among its layouts; 1 without a time."""
+        return max((each.layout.description.time or _NO_TIME).resolution for each in self.members)
 
     def narrowed(self, mask: NDArray[np.bool_]) -> Family:
         """The family with the probabilities that follow from the times of its keys, `mask`: bool (n,). Half of its keys
-        are taken to be as before, the others in a window around the shortest one that holds half."""
+        are taken to be spread as before, the others to lie in a window: around the shortest that holds half of them."""
         if self.times is None or mask.sum() < _FEWEST:
             return self
         # the shortest window that holds half of the times
@@ -186,7 +184,7 @@ class Family:
         begin = int(np.argmin(times[half - 1 :] - times[: len(times) - half + 1]))
         span = max(_WIDER * float(times[begin + half - 1] - times[begin]), float(NARROWEST))
         middle = (float(times[begin]) + float(times[begin + half - 1])) / 2
-        # half of the keys in it, half as before: each costs one bit
+        # half of the keys in it, half as before: − 1, for each value has half of the probability
         inside = self.fits & (np.abs(self.times - middle) <= span / 2)
         narrow = _fixed_bits(self.first) + np.log2(_covered(self.first.layout) / span) - 1
         return replace(self, bits=np.where(inside, np.maximum(narrow, self.bits - 1), self.bits - 1))
@@ -194,19 +192,19 @@ class Family:
 
 def families(ways: Sequence[Reading], n: int, now: int) -> list[Family]:
     """All families of which any of the n values can be a key; `now` is the current tick."""
-    distinct = {known.name: known for known in layouts().values()}
-    known: list[Family] = []
+    distinct = {layout.name: layout for layout in layouts().values()}  # once each: some have a second name
+    so_far: list[Family] = []
     for reading in ways:
         for layout in distinct.values():
             family = _family(Member(layout, reading), n, now)
             if family is None:
                 continue
-            place = next((i for i, other in enumerate(known) if _same(other, family)), None)
+            place = next((i for i, other in enumerate(so_far) if _same(other, family)), None)
             if place is None:
-                known.append(family)
+                so_far.append(family)
             else:
-                known[place] = replace(known[place], members=(*known[place].members, *family.members))
-    return [one for one in known if not any(_within(one, other) for other in known)]
+                so_far[place] = replace(so_far[place], members=(*so_far[place].members, *family.members))
+    return [one for one in so_far if not any(_within(one, other) for other in so_far)]
 
 
 def _family(member: Member, n: int, now: int) -> Family | None:
@@ -214,27 +212,27 @@ def _family(member: Member, n: int, now: int) -> Family | None:
     layout, reading = member.layout, member.reading
     if layout.kind != reading.keys.kind or not _has_width(layout, reading):
         return None
-    of_rows = fit(layout, reading.keys, now)
-    if not of_rows.plausible.any():
+    of_reading = fit(layout, reading.keys, now)
+    if not of_reading.plausible.any():
         return None
-    fits = np.zeros(n, np.bool_)
-    fits[reading.rows] = of_rows.plausible
+    fits = np.zeros(n, np.bool_)  # False for values that the reading lacks
+    fits[reading.rows] = of_reading.plausible
     times = None
-    if of_rows.times is not None:
+    if of_reading.times is not None:
         times = np.zeros(n, np.int64)
-        times[reading.rows] = np.where(of_rows.plausible, of_rows.times, 0)
+        times[reading.rows] = np.where(of_reading.plausible, of_reading.times, 0)
     bits = _fixed_bits(member) + _time_bits(layout, now) - reading.unlikelier
     return Family((member,), fits, times, np.where(fits, bits, -np.inf))
 
 
 def _within(one: Family, other: Family) -> bool:
-    """Whether a family fits only some of the keys that another one fits, and reads the same times from them. A finer
-    clock that leaves some of its values out explains by chance those keys that have none of these; fixed bits, a few of
-    the keys without them. These count by their times: neighbours of one time often have the same bits."""
+    """Whether a family fits, by chance, some of the keys of another one, and reads the same times from them. With the
+    same fixed bits, its finer clock refuses some values, and these keys have none of them. With more fixed bits, no
+    more keys have them than random bits would give. Such keys count by their times, since keys of one time often have
+    the same bits."""
     if one.first.reading is not other.first.reading or one.times is None or other.times is None:
         return False
-    fewer = one.fits.sum() < other.fits.sum() and not (one.fits & ~other.fits).any()
-    if not fewer:
+    if one.fits.sum() >= other.fits.sum() or (one.fits & ~other.fits).any():  # not only some of its keys
         return False
     if not same_bits(one.first.layout, other.first.layout):
         chance = 2.0 ** (_fixed_bits(other.first) - _fixed_bits(one.first))
@@ -270,6 +268,7 @@ def _has_width(layout: Layout, reading: Reading) -> bool:
 
 
 def _fixed_bits(member: Member) -> float:
+    """Bits by which the fixed bits, or the alphabet, tell a key from a random value."""
     return float(-np.log2(fixed_share(member.layout)))
 
 

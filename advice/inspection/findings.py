@@ -32,8 +32,8 @@ _SLACK: Final = 2.0
 
 
 def engine_of(target: str) -> Engine:
-    """The engine that looks at databases of that form, one with the scheme's own name first. UsageError if there is
-    none, EnvironmentMissing if its driver is missing."""
+    """The engine that looks at databases with URLs or paths like `target`; of several, the one with the scheme's name.
+    UsageError if there is none, EnvironmentMissing if its driver is missing."""
     fitting = {name: on for name, on in engines().items() if on.inspects(target)}
     if not fitting:
         known = sorted(one for on in engines().values() for one in on.url_schemes if on.inspects(f"{one}://"))
@@ -64,9 +64,10 @@ class IndexFinding:
 
     @property
     def content(self) -> Content | None:
-        """Of the last column whose keys have a layout, which is the one that tells rows apart; else of the first."""
-        known = [one for one in self.contents if one and one.sampled]
-        return next((one for one in reversed(known) if one.groups), known[0] if known else None)
+        """Of the last column whose keys have a layout, which is the one that tells rows apart; else of the first one
+        with keys. None if none has."""
+        sampled = [one for one in self.contents if one and one.sampled]
+        return next((one for one in reversed(sampled) if one.groups), sampled[0] if sampled else None)
 
     @property
     def column(self) -> ColumnHere:
@@ -76,9 +77,9 @@ class IndexFinding:
     @property
     def used_up(self) -> float:
         """The share of its integer type's values below the greatest key, 0 to 1; 0 for keys that do not count up."""
-        counts = self.content is not None and self.content.newest and self.content.newest.layout.description.counts_to
+        newest = self.content.newest if self.content else None
         most = self.index.key[0].most
-        return self.highest / most if counts and most and self.highest else 0.0
+        return self.highest / most if newest and newest.layout.description.counts_to and most and self.highest else 0.0
 
     @property
     def ahead(self) -> KeyGroup | None:
@@ -105,19 +106,20 @@ class TableFinding:
 
     @property
     def gain(self) -> float:
-        """Bytes that all its keys' indexes would save."""
+        """Bytes that all its keys' indexes would save; 0 for an empty table."""
         return sum(one.gain for one in self.indexes) if self.table.rows else 0.0
 
     @property
     def key(self) -> IndexFinding | None:
-        """The primary key, else the first unique index, whose keys keybench knows; else any whose keys it has seen."""
+        """The primary key, else the first other one, of those whose layouts keybench knows; if it knows none, of those
+        whose keys it has seen. None if it has seen none."""
         seen = [one for one in self.indexes if one.content and one.content.sampled]
         known = [one for one in seen if one.content and one.content.groups] or seen
         return next((one for one in known if "primary key" in one.index.roles), known[0] if known else None)
 
     @property
     def is_loose(self) -> bool:
-        """Whether a tenth of its indexes could be gained."""
+        """Whether rebuilds would gain more than a tenth of its indexes."""
         return self.gain > sum(one.pages.bytes or 0 for one in self.indexes) / 10
 
     @property
@@ -135,8 +137,8 @@ class TableFinding:
 
     @property
     def moved_a_day(self) -> float | None:
-        """Splits in the middle of its indexes a day, from the rows inserted a day; None if nobody counts them. In a
-        b-tree that grows by keys in no order, a row makes as many splits as there are leaves a row."""
+        """Splits in the middle of its indexes a day, from the rows inserted a day; None if nobody counts these. In a
+        B-tree that grows by keys in no order, each new leaf is a split: one row makes leaves / rows splits."""
         a_day = inserted_a_day(self.table)
         if a_day is None or not self.table.rows:
             return None
@@ -195,12 +197,12 @@ def look(
     `tell` gets the name of each table before it is looked at."""
     began = time.monotonic()
     tables = inspector.tables()
-    wanted = selected(tables, name)
+    to_look_at = selected(tables, name)
     findings: list[TableFinding] = []
     late: list[str] = []
-    for table in wanted:
+    for table in to_look_at:
         if table.kind != "table":
-            continue
+            continue  # a partitioned table is the sum of its partitions, below
         if table.refused:
             findings.append(TableFinding(table))
         elif time.monotonic() - began > seconds:
@@ -208,7 +210,7 @@ def look(
         else:
             tell(table.full_name)
             findings.append(_of_table(inspector, table, now))
-    sums = [_sum(table, findings, tables) for table in wanted if table.kind == "partitioned table"]
+    sums = [_sum(table, findings, tables) for table in to_look_at if table.kind == "partitioned table"]
     order = sorted([*findings, *sums], key=lambda one: (-one.gain, -(one.table.bytes or 0), one.table.full_name))
     return Findings(inspector.about(), tuple(order), tuple(late), time.monotonic() - began)
 
@@ -227,7 +229,7 @@ def _of_index(inspector: Inspector, table: TableHere, index: IndexHere, now: int
     """What one key shows: its layouts and its index's pages; if the server refuses, what is known and the problem."""
     sample, problem = SampleHere([]), ""
     contents: tuple[Content | None, ...] = ()
-    goes = NewRows()
+    where = NewRows()
     try:
         if any(column.form not in {None, "number"} for column in index.key):
             sample = inspector.sample(table, index)
@@ -237,13 +239,13 @@ def _of_index(inspector: Inspector, table: TableHere, index: IndexHere, now: int
                 else None
                 for column, values in zip(index.key, sample.columns, strict=True)
             )
-            goes = new_rows(index, sample, contents)
-        elif "may not read" not in index.note:
+            where = new_rows(index, sample, contents)
+        elif "may not read" not in index.note:  # else the note is the problem
             problem = f"keybench knows no keys of the type {index.key[0].sql_type or 'of this column'}."
         pages = inspector.pages(table, index, sample)
     except KeybenchError as error:
-        return IndexFinding(index, contents, goes, sample.highest, problem=str(error))
-    return IndexFinding(index, contents, goes, sample.highest, pages, sample.pages_read + pages.pages_read, problem)
+        return IndexFinding(index, contents, where, sample.highest, problem=str(error))
+    return IndexFinding(index, contents, where, sample.highest, pages, sample.pages_read + pages.pages_read, problem)
 
 
 def _sum(table: TableHere, findings: Sequence[TableFinding], tables: Sequence[TableHere]) -> TableFinding:

@@ -61,7 +61,7 @@ class Asked:
 
     @property
     def a_day(self) -> float:
-        """The rows that are inserted a day; where nobody counts them, the table's rows in a year."""
+        """The rows inserted a day; where nobody counts them, as many as would make today's table in a year."""
         return inserted_a_day(self.table.table) or (self.table.table.rows or 365.0) / 365
 
 
@@ -78,21 +78,21 @@ def ask(findings: Findings, inspector: Inspector, allow: Allow) -> Asked:
 def outcomes(asked: Asked, rows: int, now: int) -> list[Outcome]:
     """What the next rows do to the index: with keys of today's layout, and of `ORDERED` where the column takes them;
     as the index is, and rebuilt before. UsageError if its pages are not as a page model knows them."""
-    group = asked.finding.content.newest if asked.finding.content else None
-    assert group
-    others = [ORDERED] if group.layout.kind == "uuid" and ORDERED not in group.layouts else []
+    today = asked.finding.content.newest if asked.finding.content else None
+    assert today
+    others = [ORDERED] if today.layout.kind == "uuid" and ORDERED not in today.layouts else []
     return [
         outcome(asked.there, name, next_keys(asked, name, rows, now), rebuilt=rebuilt)
-        for rebuilt, name in product((False, True), (group.layouts[0], *others))
+        for rebuilt, name in product((False, True), (today.layouts[0], *others))
     ]
 
 
 def next_keys(asked: Asked, name: str, rows: int, now: int) -> EncodedKeys:
     """Keys of that layout as the column stores them, for rows that one writer inserts from `now` on."""
-    if layout(name).description.counts_to:
+    if layout(name).description.counts_to:  # a counter: on from the greatest key
         return int(asked.there.keys[-1]) + np.arange(1, rows + 1, dtype=np.int64)
-    at = now + (np.arange(rows) * (TICKS_PER_DAY / asked.a_day)).astype(np.int64)
-    stream = layout(name).stream(Process("next", 1), VirtualClock(at), AesEntropy.seeded("next", name))
+    ticks = now + (np.arange(rows) * (TICKS_PER_DAY / asked.a_day)).astype(np.int64)
+    stream = layout(name).stream(Process("next", 1), VirtualClock(ticks), AesEntropy.seeded("next", name))
     return asked.column.encode(stream.take(rows))
 
 
@@ -105,23 +105,23 @@ def _column_of(finding: IndexFinding) -> Column:
     keys = groups[0]
     if keys.spelled and not keys.spelled.startswith("36 characters in lower"):
         raise UsageError(f"--next does not know keys that are stored as {keys.spelled}.")
-    width = 36 if keys.spelled else column.width or keys.layout.key_bytes
+    width = 36 if keys.spelled else column.width or keys.layout.key_bytes  # `column.width`: of integers alone
     order: Order = column.order if column.form == "uuid" else keys.order
     form: Form = "int" if column.form == "int" else "text" if column.form == "text" else "bytes"
     return Column("key", column.sql_type, frozenset({keys.layout.kind}), order, form, width=width)
 
 
 def outcome(there: WholeIndex, name: str, come: EncodedKeys, *, rebuilt: bool) -> Outcome:
-    """The index after keys that come in this order, as the column stores them."""
-    both = np.concatenate([there.keys, come])
-    ranks = ranked(sort_words(Keys(both, "int" if both.ndim == 1 else "bytes"), "rfc"))
+    """The index after the keys `come` of the layout `name`, in order of arrival and as the column stores them."""
+    keys = np.concatenate([there.keys, come])
+    ranks = ranked(sort_words(Keys(keys, "int" if keys.ndim == 1 else "bytes"), "rfc"))
     old, new = ranks[: len(there.keys)], ranks[len(there.keys) :]
     if (np.diff(old) < 0).any():
         raise UsageError("the index is not in the order of its bytes (a collation?), which no page model knows.")
     state = there.empty(old, new, come)
     assert isinstance(state, BeginsFromPages)
-    ascending = np.empty_like(both)
-    ascending[ranks] = both
+    ascending = np.empty_like(keys)
+    ascending[ranks] = keys
     state.begin(old, there.pages, there.pages.border_ranks(ascending))
     if rebuilt:
         state.rebuild(there.fill)

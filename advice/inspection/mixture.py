@@ -42,15 +42,15 @@ def components(families: Sequence[Family], n: int, weights: Floats | None = None
     weights = np.ones(n) if weights is None else weights * (n / weights.sum())
     candidates = list(families)
     for _ in range(_NARROWED if candidates else 0):
-        owner = _owners(candidates, _shares(*_distinct_values(candidates, weights))[0])
-        candidates = [family.narrowed(owner == place) for place, family in enumerate(candidates)]
-    # those that the values need, and the values that each of them owns
+        owner = _owners(candidates, _shares(*_distinct_values(candidates, weights))[0])  # [0]: the shares
+        candidates = [family.narrowed(owner == i) for i, family in enumerate(candidates)]
+    # the families that the values need, the values that each of them owns, and those that are left
     candidates, shares = _needed(candidates, weights)
     owner = _owners(candidates, shares)
     mixture, left = [], np.ones(n, np.bool_)
-    for place, family in enumerate(candidates):
-        mask = owner == place
-        if mask.sum() < min(FEWEST, n):
+    for i, family in enumerate(candidates):
+        mask = owner == i
+        if mask.sum() < min(FEWEST, n):  # a smaller sample needs them all
             continue
         others = [other for other in families if not _alike(other, family)]
         share = float(weights[mask].sum() / weights.sum())
@@ -61,11 +61,11 @@ def components(families: Sequence[Family], n: int, weights: Floats | None = None
 
 
 def _of_any_value(families: Sequence[Family], left: NDArray[np.bool_], weights: Floats) -> list[Component]:
-    """A layout whose keys can be any value of their width, for values that are of no other: nothing speaks for it but
-    that all of them fit."""
+    """[the family of a layout whose keys can be any value of their width], for the values that are `left`: nothing
+    speaks for it but that all of them fit. Empty if there is none."""
     if not left.any():
         return []
-    for family in families:
+    for family in families:  # below 1 bit: its keys have no fixed bits
         if family.times is None and family.structureless and family.fits[left].all() and family.bits[left].max() < 1:
             return [Component(family, left, float(weights[left].sum() / weights.sum()), 0.0)]
     return []
@@ -88,7 +88,7 @@ def _margin(family: Family, mask: NDArray[np.bool_], others: Sequence[Family]) -
 
 
 def _owners(families: Sequence[Family], shares: Floats) -> NDArray[np.intp]:
-    """The likeliest family of each value; len(families) for values that look random."""
+    """The place of each value's likeliest family, as in `shares`; the last place if it looks random."""
     bits = np.stack([*(family.bits for family in families), np.zeros(len(families[0].bits) if families else 0)])
     with np.errstate(divide="ignore"):
         owners: NDArray[np.intp] = (bits + np.log2(shares)[:, None]).argmax(axis=0)
@@ -103,13 +103,13 @@ def _needed(families: list[Family], weights: Floats) -> tuple[list[Family], Floa
     bits, repeats = _distinct_values(families, weights)
 
     def fitted(rows: list[int]) -> tuple[Floats, float]:
-        """(shares, log-likelihood) with these families alone."""
-        return _shares(bits[[*rows, -1]], repeats)  # the last row is random values
+        """(shares, log-likelihood) with these families, as rows of `bits`, and random values alone."""
+        return _shares(bits[[*rows, -1]], repeats)
 
     rows = list(range(len(families)))
     shares, likelihood = fitted(rows)
     while rows:
-        # out go all families with too few values; else the one that is missed least, if it is missed too little
+        # out go families with too few values, if several have; else the one that is missed least, if it is too little
         weak = {row for row, share in zip(rows, shares, strict=False) if share * len(weights) < FEWEST / 2}
         if len(weak) <= 1:
             losses = [likelihood - fitted([other for other in rows if other != row])[1] for row in rows]
@@ -123,12 +123,12 @@ def _needed(families: list[Family], weights: Floats) -> tuple[list[Family], Floa
 
 
 def _distinct_values(families: Sequence[Family], weights: Floats) -> tuple[Floats, Floats]:
-    """Values for which all families have the same bits, as one: (bits by family and value, weight of each value). The
+    """(bits by family and value, weight of each value): values for which all families have the same bits are one. The
     last row of bits is of random values."""
     bits = np.stack([*(family.bits for family in families), np.zeros(len(weights))], axis=1)
     # each value's bits as one item of bytes, which `unique` can compare
-    rows = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.itemsize * bits.shape[1])))[:, 0]
-    _, first, which = np.unique(rows, return_index=True, return_inverse=True)
+    items = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.itemsize * bits.shape[1])))[:, 0]
+    _, first, which = np.unique(items, return_index=True, return_inverse=True)
     return bits[first].T, np.bincount(which, weights, len(first)).astype(np.float64)
 
 

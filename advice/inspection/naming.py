@@ -94,46 +94,49 @@ def content(sample: SampleHere, form: Form, now: int) -> Content:
     repeats = 2 * len(set(np.asarray(sample.values).tolist() if form == "int" else sample.values)) <= n
     if form == "number":
         return Content(groups=(), unknown=1.0, sampled=n, repeats=repeats)
+    mixture = _mixture(sample, form, now)
+    kinds = [(_group(one, sample, now), one) for one in mixture]  # a group of keys for each component
+    groups = _merged([group for group, _ in kinds])
     weights = np.ones(n) if sample.weights is None else sample.weights
-    ways = readings(sample, form)
-    every = families(ways, n, now)
-    mixture = components(every, n, sample.weights)
-    known = _known(mixture, n)
-    if len(mixture) > 1 or not known.all():  # perhaps some keys are dated ahead
-        # of the layout of most keys; of any, if these are random
-        most = next((one for one in mixture if one.share > 0.5), None)
-        free = most is None or _group(most, sample, now).layout.description.structureless
-        usual = {member.layout.name for member in most.family.members} if most else set()
-        ahead = [one for one in _dated_ahead(ways, n, now) if free or one.first.layout.name in usual]
-        mixture = components([*every, *ahead], n, sample.weights) if ahead else mixture
-        known = _known(mixture, n)
-    kinds = [(_group(one, sample, now), one) for one in mixture]
-    switches = tuple(
-        _switches([(group.layouts[0], one) for group, one in kinds if not group.ahead or len(kinds) == 1], sample)
-    )
-    found = Content(
-        _merged([group for group, _ in kinds]), float(weights[~known].sum() / weights.sum()), n, switches, repeats
-    )
-    newest = [one for group, one in kinds if found.newest and group.layouts[0] == found.newest.layouts[0]]
+    unknown = float(weights[~_keys_of(mixture, n)].sum() / weights.sum())
+    in_time = [(group.layouts[0], one) for group, one in kinds if not group.ahead or len(kinds) == 1]
+    switches = tuple(_switches(in_time, sample))
+    result = Content(groups, unknown, n, switches, repeats)
+    newest = [one for group, one in kinds if result.newest and group.layouts[0] == result.newest.layouts[0]]
     times = [(one.mask, one.family.times) for one in newest if one.family.times is not None]
-    if len(times) == len(mixture):
+    if len(times) == len(mixture):  # all keys are of the newest layout, and hold times
         instants = np.full(n, np.nan)
         for mask, ticks in times:
             instants[mask] = ticks[mask]
-        found = replace(found, instants=instants)
+        result = replace(result, instants=instants)
     if switches and switches[-1].clean:
-        found = replace(found, latest=_known(newest, n))
+        result = replace(result, latest=_keys_of(newest, n))
     always = len(mixture) == 1 and mixture[0].family.first.layout.description.across == "always"
-    return replace(found, always=always)
+    return replace(result, always=always)
 
 
-def _known(mixture: Sequence[Component], n: int) -> NDArray[np.bool_]:
+def _mixture(sample: SampleHere, form: Form, now: int) -> list[Component]:
+    """The families that the keys are of. Where these are several or leave keys out, also families of keys that a clock
+    dated ahead: of the layouts of most keys; of any layout, if most keys are random or no layout has most."""
+    n, ways = len(sample.values), readings(sample, form)
+    in_time = families(ways, n, now)
+    mixture = components(in_time, n, sample.weights)
+    if len(mixture) == 1 and mixture[0].mask.all():
+        return mixture
+    most = next((one for one in mixture if one.share > 0.5), None)
+    of_any = most is None or _group(most, sample, now).layout.description.structureless
+    usual = {member.layout.name for member in most.family.members} if most else set()
+    ahead = [one for one in _dated_ahead(ways, n, now) if of_any or one.first.layout.name in usual]
+    return components([*in_time, *ahead], n, sample.weights) if ahead else mixture
+
+
+def _keys_of(mixture: Sequence[Component], n: int) -> NDArray[np.bool_]:
     """Which of n values are keys of these components: bool (n,)."""
     return np.array(np.any([np.zeros(n, np.bool_), *(one.mask for one in mixture)], axis=0))
 
 
 def _dated_ahead(ways: Sequence[Reading], n: int, now: int) -> Iterator[Family]:
-    """The families again, for keys with times after tomorrow alone."""
+    """The families of keys with times after tomorrow; other keys do not fit them."""
     for family in families(ways, n, now + _FUTURE):
         if family.times is not None:
             fits = family.fits & (family.times > latest(now))
@@ -160,9 +163,9 @@ def _group(component: Component, sample: SampleHere, now: int) -> KeyGroup:
     where = np.flatnonzero(component.mask)  # the component's keys: indexes in the sample
     reading = family.first.reading
     # the bits that all members read their time from, found with one key
-    first = reading.keys[_rows(reading.rows, where[:1])]
+    one_key = reading.keys[_rows(reading.rows, where[:1])]
     timed = np.logical_and.reduce([
-        parts.time_bits(member.layout, first) for member in family.members if member.layout.kind != "text"
+        parts.time_bits(member.layout, one_key) for member in family.members if member.layout.kind != "text"
     ])  # fmt: skip
     # the members by score; those about as good as the best are not told apart
     scores = sorted(
@@ -178,7 +181,7 @@ def _group(component: Component, sample: SampleHere, now: int) -> KeyGroup:
         layouts=tuple(member.layout.name for member in alike),
         layout=alike[0].layout,
         share=component.share,
-        odds=float(1 / (1 + 2.0 ** -min(max(margin, 0.0), 60.0))),
+        odds=float(1 / (1 + 2.0 ** -min(max(margin, 0.0), 60.0))),  # 60 bits: more change no float
         keys=len(where),
         order=reading.order,
         spelled=reading.spelled,
@@ -194,9 +197,9 @@ def _rank(layout: Layout) -> tuple[bool, bool, int, str]:
     return (not layout.description.structureless, layout.name != CONTROL, len(layout.name), layout.name)
 
 
-def _rows(known: NDArray[np.intp], where: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The indexes in a reading of the values at `where` in the sample; `known`: the values that the reading has."""
-    return np.searchsorted(known, where).astype(np.intp)
+def _rows(in_sample: NDArray[np.intp], where: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The places, in a reading, of the values at `where` in the sample; `in_sample`: `Reading.rows`, which ascend."""
+    return np.searchsorted(in_sample, where).astype(np.intp)
 
 
 def _score(
@@ -213,7 +216,7 @@ def _score(
         by_arrival = np.argsort(sample.arrival[where], kind="stable")
         next_to = np.concatenate([[False], np.diff(where[by_arrival]) == 1])
         follows = sample.after_the_one_before[where[by_arrival]] & next_to
-        coarse = times[by_arrival] // family.resolution
+        coarse = times[by_arrival] // family.resolution  # keys that differ here ascend by all layouts of the family
         total += parts.score_of_pairs(member, rows[by_arrival], coarse, follows)
     return total
 
@@ -223,7 +226,7 @@ def _switches(kinds: Sequence[tuple[str, Component]], sample: SampleHere) -> Ite
     Without an order of arrival, a layout with a time is taken to have followed one without a time."""
 
     def middle(kind: tuple[str, Component]) -> float:
-        """When a layout's keys came, as median of their arrival or their time; -∞ if nobody knows."""
+        """When a layout's keys came: the median of their arrival, else of their times; -∞ if they hold none."""
         mask, times = kind[1].mask, kind[1].family.times
         if sample.arrival is not None:
             return float(np.median(sample.arrival[mask]))
@@ -258,13 +261,13 @@ def _switches(kinds: Sequence[tuple[str, Component]], sample: SampleHere) -> Ite
 
 
 def _best_cut(old: Floats, new: Floats) -> tuple[float, float]:
-    """(the least share of the keys on the wrong side of any moment of arrival, that moment). `old`, `new`: arrivals."""
-    at = np.concatenate([old, new])
-    order = np.argsort(at, kind="stable")
+    """(the least share of the keys on the wrong side of any moment, that moment). `old`, `new`: when they arrived."""
+    arrivals = np.concatenate([old, new])
+    order = np.argsort(arrivals, kind="stable")
     is_new = np.concatenate([np.zeros(len(old)), np.ones(len(new))])[order]
     new_before = np.concatenate([[0], np.cumsum(is_new)])
     old_after = len(old) - np.concatenate([[0], np.cumsum(1 - is_new)])
-    # for each cut: the new keys before it and the old ones after it, as shares that weigh alike
+    # for each cut, before arrival i or after the last: the wrong keys' shares of the new and of the old ones
     wrong = new_before / max(1, len(new)) + old_after / max(1, len(old))
     best = int(np.argmin(wrong))
-    return float(wrong[best] / 2), float(at[order][min(best, len(at) - 1)])
+    return float(wrong[best] / 2), float(arrivals[order][min(best, len(arrivals) - 1)])

@@ -45,29 +45,30 @@ def new_rows(index: IndexHere, sample: SampleHere, contents: Sequence[Content | 
     """Where new rows go. `contents`: of each column, None for one that keybench does not know."""
     if len(contents) == 1 and contents[0] and contents[0].always and sample.arrival is None:
         return NewRows("end", 1.0, "what the layout says")
-    known = [one for one in contents if one]
+    columns = [one for one in contents if one]
     arrival, source = sample.arrival, sample.arrival_from
     if arrival is None:
-        times = [one.instants for one in known if one.instants is not None]
+        times = [one.instants for one in columns if one.instants is not None]
         if not times:
             return NewRows()
         arrival, source = times[-1], "the time in the keys"
     places = _places(index, sample)
     if places is None:
         return NewRows()
+    # the rows that show it: of a known arrival and, where a layout has taken over, of that layout alone
     rows = np.isfinite(arrival)
-    for one in known:
+    for one in columns:
         rows = rows & one.latest if one.latest is not None else rows
-    if (shown := int(rows.sum())) < 3:
-        return NewRows("end", 1.0, source) if shown == len(rows) else NewRows()
+    if (count := int(rows.sum())) < 3:  # a table of one or two rows, or too few of many
+        return NewRows("end", 1.0, source) if count == len(rows) else NewRows()
     ascending = _rank_correlation(places[rows], arrival[rows])
     if ascending >= _IN_ORDER:
-        ahead = any(group.ahead for one in known for group in one.groups)
+        ahead = any(group.ahead for one in columns for group in one.groups)
         where: Where = "between" if ahead or _above(places, rows, arrival, sample) > _ABOVE else "end"
     else:
-        # beside keys in order, random ones; a second column puts these in order
-        mixed = len(known) == 1 and known[0].latest is None and len(known[0].groups) > 1
-        random = mixed and any(one.layout.order == "none" and one.share > _ABOVE for one in known[0].groups)
+        # one column that also gets random keys: they go anywhere, however the others ascend
+        mixed = len(columns) == 1 and columns[0].latest is None and len(columns[0].groups) > 1
+        random = mixed and any(one.layout.order == "none" and one.share > _ABOVE for one in columns[0].groups)
         where = "places" if not random and _ascends_in_places(places[rows], arrival[rows]) else "anywhere"
     return NewRows(where, ascending, source)
 
@@ -79,11 +80,13 @@ def _places(index: IndexHere, sample: SampleHere) -> Places | None:
         if values is None:
             return None
         of_column = _ranks(values, column.order)
+        # by the columns so far, then by this one: `return_inverse` gives the rank of each among the distinct ones
         ranks = np.unique(ranks * (int(of_column.max(initial=0)) + 1) + of_column, return_inverse=True)[1]
     return ranks
 
 
 def _ranks(values: Values, order: Order) -> Places:
+    """The ranks of one column's values; `order`: in which it compares GUIDs."""
     if isinstance(values, np.ndarray):
         return np.unique(values, return_inverse=True)[1]
     compared: list[Any] = list(values)

@@ -40,18 +40,19 @@ def score(member: Member, rows: NDArray[np.intp], timed: NDArray[np.bool_], orde
         return 0.0
     description = layout.description
     gained = lost = 0.0
-    every = bits_of(keys)
-    # parts that are neither fixed, nor time, nor drawn: what they save, and what the worst of the others loses
-    free = ~timed & ~description.fixed()[0]
+    bits = bits_of(keys)
+    # parts that are neither fixed, nor time, nor drawn: what they save together, and what the worst of the others loses
+    variable = ~timed & ~description.fixed()[0]
     in_order = None if order is None else np.argsort(order, kind="stable")
     for letter in dict.fromkeys(part.letter for part in description.parts if part.value is None):
-        places = np.flatnonzero(description.where(letter) & free)
+        places = np.flatnonzero(description.where(letter) & variable)
         if letter in description.random or not len(places):
             continue
         counter = letter in description.counter
-        saved = counter_shorter_by(every[:, places], in_order) if counter else shorter_by(every[:, places], in_order)
+        saved = counter_shorter_by(bits[:, places], in_order) if counter else shorter_by(bits[:, places], in_order)
         gained += saved
         if not saved:
+            # a sample would show it: a long counter, or another part with which keys begin
             shows = (counter and len(places) >= _LONG_COUNTER) or (not counter and description.where(letter)[0])
             lost = max(lost, min(_UNSEEN * len(places), _SHOWS if shows else _HIDDEN))
     return gained - lost
@@ -64,19 +65,20 @@ def bits_of(keys: Keys) -> Bytes:
 
 
 def time_bits(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
-    """Which bits the time (or the counter that started at it) depends on, found by changing each: bool (width,)."""
+    """Which bits the time (or the counter that started at it) depends on: bool (width,). Changes each bit of the first
+    of `keys` to see it."""
     width = layout.description.width
-    first = np.repeat(bits_of(keys[:1]), width + 1, axis=0)
-    first[np.arange(width), np.arange(width)] ^= 1  # row i has bit i changed; the last row stays as it is
-    changed = np.packbits(first, axis=1)
-    flipped = Keys(changed.view(">i8")[:, 0].astype(np.int64) if keys.kind == "int" else changed, keys.kind)
-    instants = _instants(layout, flipped)
+    copies = np.repeat(bits_of(keys[:1]), width + 1, axis=0)
+    copies[np.arange(width), np.arange(width)] ^= 1  # row i has bit i changed; the last row stays as it is
+    data = np.packbits(copies, axis=1)
+    changed = Keys(data.view(">i8")[:, 0].astype(np.int64) if keys.kind == "int" else data, keys.kind)
+    instants = _instants(layout, changed)
     if instants is not None:
         return np.asarray(instants[:-1] != instants[-1], np.bool_)
-    mask = np.zeros(width, np.bool_)  # some of the changed keys hold no time: one by one
-    before = _instants(layout, flipped[width:])
+    mask = np.zeros(width, np.bool_)  # some of the changed keys are none of the layout's: one by one
+    before = _instants(layout, changed[width:])
     for bit in range(width):
-        after = _instants(layout, flipped[bit : bit + 1])
+        after = _instants(layout, changed[bit : bit + 1])
         mask[bit] = before is not None and (after is None or after[0] != before[0])
     return mask
 
@@ -125,7 +127,7 @@ def counter_shorter_by(bits: Bytes, order: NDArray[np.intp] | None) -> float:
 
 
 def _steps(steps: NDArray[np.int64], width: int) -> float:
-    """Bits of a first value and of steps, each as Elias' gamma code has it, with a sign."""
+    """Bits of a first value and of the steps after it, each step in Elias' gamma code with a sign."""
     return width + float((2 * np.log2(np.abs(steps).astype(np.float64) + 1) + 1).sum())
 
 

@@ -32,15 +32,15 @@ def promises(about: About, seconds: float, width: int) -> Iterator[str]:
 def worth_a_look(findings: Findings) -> list[TableFinding]:
     """The tables whose keys cost something or are in danger: urgent ones first, then those with most to gain."""
     tables = [one for one in findings.tables if not one.parts and not one.table.refused]
-    found = [one for one in tables if any(urgent(one)) or one.is_loose or one.scatters]
-    return sorted(found, key=lambda one: not any(urgent(one)))  # stable: else as they are
+    chosen = [one for one in tables if any(urgent(one)) or one.is_loose or one.scatters]
+    return sorted(chosen, key=lambda one: not any(urgent(one)))  # the others keep their order: by what they gain
 
 
 def lines(findings: Findings, advice: Mapping[str, Advice], width: int, *, every: bool) -> Iterator[str | Text | Table]:
     """The answer. `advice`: by full name of the table. `every`: all tables, with all that is known of them."""
-    found = worth_a_look(findings)
-    shown = list(findings.tables) if every else found[:MOST]
-    yield from (line for text in _summary(findings, found, len(shown)) for line in _wrapped(text, width, "", "  "))
+    to_look_at = worth_a_look(findings)
+    shown = list(findings.tables) if every else to_look_at[:MOST]
+    yield from (line for text in _summary(findings, to_look_at, len(shown)) for line in _wrapped(text, width, "", "  "))
     for one in shown:
         yield ""
         yield from (Text(line, style="" if i else "bold") for i, line in enumerate(_wrapped(headline(one), width)))
@@ -57,16 +57,17 @@ def lines(findings: Findings, advice: Mapping[str, Advice], width: int, *, every
     refused = [one for one in tables if one.table.refused]
     refused.sort(key=lambda one: "GRANT" not in one.table.refused)  # first what the reader can do something about
     silent = [one for one in tables if one not in refused and one.key is None]
-    healthy = [one for one in tables if one not in (*found, *refused, *silent)]
+    healthy = [one for one in tables if one not in (*to_look_at, *refused, *silent)]
     yield ""
     for text, group in {"Healthy": healthy, "Empty, or without known keys": silent, "Not looked at": refused}.items():
         if group:
-            why = f" {group[0].table.full_name}: {group[0].table.refused}" if group is refused else ""
+            why = f" {group[0].table.full_name}: {group[0].table.refused}" if group is refused else ""  # one for all
             yield from _wrapped(f"{text}: {_listed([one.table.full_name for one in group])}.{why}", width, "", "  ")
 
 
-def _summary(findings: Findings, found: Sequence[TableFinding], shown: int) -> Iterator[str]:
-    """Five lines: what is there, the keys by kind, what could be gained, what is urgent, what follows."""
+def _summary(findings: Findings, to_look_at: Sequence[TableFinding], shown: int) -> Iterator[str]:
+    """Five lines: what is there, the keys by kind, what could be gained, what is urgent, what follows. `shown`: how
+    many tables follow."""
     tables = [one for one in findings.tables if not one.parts]
     if not tables:
         yield f"{findings.about.title}: there are no tables here that keybench can look at."
@@ -86,12 +87,12 @@ def _summary(findings: Findings, found: Sequence[TableFinding], shown: int) -> I
     yield f"To gain: {spelled(gain)}{fewer}." if gain >= 1 or fewer else "To gain: nothing."
     dangers = [text for one in tables for text in urgent(one)]
     yield f"Urgent: {'; '.join(dangers) or 'nothing'}."
-    if not found:
+    if to_look_at:
+        here = f", {shown} of them here" if shown < len(to_look_at) else ""
+        yield f"{len(to_look_at)} to look at{here}; --all has every table."
+    else:
         which = "None of the tables looked at" if refused else "No table"
         yield f"{which} needs a look: --all has the figures of each."
-    else:
-        here = f", {shown} of them here" if shown < len(found) else ""
-        yield f"{len(found)} to look at{here}; --all has every table."
 
 
 def next_lines(asked: Asked, rows: int, outcomes: Sequence[Outcome], width: int) -> Iterator[str | Table]:

@@ -14,7 +14,7 @@ from keybench.model.sizes import digits, spelled
 
 NEARLY_USED_UP: Final = 0.75
 """Share of an integer type's values from which on it is urgent."""
-_MANY: Final = 3  # layouts of a group that are named; the others are counted
+_NAMED, _SOME = 3, 0.005  # layouts of a group that have names, the others are counted; share of keys worth a word
 _ORDERS: Final = {
     "net": "in the byte order of .NET",
     "mysql-swap": "with their time swapped to the front, as UUID_TO_BIN(…, 1) does",
@@ -37,7 +37,7 @@ def day(tick: int) -> str:
 
 def names(group: KeyGroup) -> str:
     """Layouts that nothing tells apart: uuid-v7 or dotnet-v7; of many the first ones."""
-    shown = list(group.layouts[:_MANY])
+    shown = list(group.layouts[:_NAMED])
     if more := len(group.layouts) - len(shown):
         shown.append(f"{more} more")
     return f"{', '.join(shown[:-1])} or {shown[-1]}" if len(shown) > 1 else shown[0]
@@ -60,17 +60,14 @@ def layouts_in_words(content: Content) -> str:
     """The layouts of a column's keys in words: one, or several with the share of each."""
     if not content.sampled:
         return "no keys yet"
+    if not content.groups and content.sampled < FEWEST:
+        return "keys that are too few to name their layout"
     if not content.groups:
-        few = content.sampled < FEWEST
-        return (
-            "keys that are too few to name their layout"
-            if few
-            else "keys of no layout that keybench knows: they look random"
-        )
-    if len(content.groups) == 1 and content.unknown < 0.005:
+        return "keys of no layout that keybench knows: they look random"
+    if len(content.groups) == 1 and content.unknown < _SOME:
         return names(content.groups[0])
     parts = [f"{percent(one.share)} {names(one)}" for one in content.groups]
-    if content.unknown >= 0.005:
+    if content.unknown >= _SOME:
         parts.append(f"{percent(content.unknown)} of no layout that keybench knows")
     return ", ".join(parts)
 
@@ -101,7 +98,7 @@ def takeovers(switches: Sequence[Switch]) -> Iterator[str]:
 
 
 def storage_in_words(group: KeyGroup) -> str:
-    """How the bytes lie, if not as the layout says: as 36 characters, in the byte order of .NET. Empty if they do."""
+    """How the column stores keys if not as the layout says: as 36 characters, in the byte order of .NET; else empty."""
     spelling = f"as {group.spelled}" if group.spelled else ""
     return ", ".join(part for part in (spelling, _ORDERS.get(group.order, "")) if part)
 
@@ -130,7 +127,7 @@ def headline(one: TableFinding) -> str:
     if key is None or key.content is None:
         reasons = [each.problem or each.index.note for each in one.indexes if each.problem or each.index.note]
         if one.indexes:
-            reasons.append(ROWS_HIDDEN if ROWS_HIDDEN in table.rows_from else "no keys were seen")
+            reasons.append(ROWS_HIDDEN if ROWS_HIDDEN in table.rows_from else "no keys were seen")  # if no other
         why = reasons[0].rstrip(".") if reasons else "it has no primary key, unique index or foreign key"
         return f"{table.full_name} has {rows(table)}{size}, and keybench can say nothing of its keys: {why}."
     keys = f"{_key(key)} is {_in_words(key)}"
@@ -163,12 +160,12 @@ def _effect(key: IndexFinding) -> str:
 def urgent(one: TableFinding) -> Iterator[str]:
     """What cannot wait: an integer type that is nearly used up, and keys dated ahead. A clause each."""
     for key in one.indexes:
-        name, column = f"{one.table.full_name}.{key.column.name}", key.index.key[0]
-        if key.used_up >= NEARLY_USED_UP and key.highest and column.most:
-            left = column.most - key.highest
+        name, most = f"{one.table.full_name}.{key.column.name}", key.index.key[0].most
+        if key.used_up >= NEARLY_USED_UP and key.highest and most:
+            left = most - key.highest
             a_day = inserted_a_day(one.table)
             lasts = f", which last {spoken(left / a_day)} days at today's rate" if a_day else ""
-            yield f"{name} is at {spoken(key.highest)} of {spoken(column.most)}: {spoken(left)} keys are left{lasts}"
+            yield f"{name} is at {spoken(key.highest)} of {spoken(most)}: {spoken(left)} keys are left{lasts}"
         if (ahead := key.ahead) and ahead.last is not None:
             yield (
                 f"a clock was ahead: {percent(ahead.ahead)} of the {names(ahead)} keys of {name} hold times after "

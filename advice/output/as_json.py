@@ -44,16 +44,16 @@ def content(answer: Answer) -> dict[str, Any]:
 
 def _layout(one: Choice) -> dict[str, Any]:
     """One layout's figures and properties; None for a figure that no model knows."""
-    facts, of = one.candidate.properties, one.forecast
+    facts, forecast = one.candidate.properties, one.forecast
     figures = {
         "moved_bytes_per_row": one.moved,
-        "index_bytes": of.index_bytes,
-        "leaf_pages": of.leaf_pages,
-        "density": of.density,
-        "splits_per_1000_rows": of.splits,
-        "log_bytes_per_row": of.log_bytes,
-        "reads_per_row": of.reads,
-        "knee_rows": of.cost.knee,
+        "index_bytes": forecast.index_bytes,
+        "leaf_pages": forecast.leaf_pages,
+        "density": forecast.density,
+        "splits_per_1000_rows": forecast.splits,
+        "log_bytes_per_row": forecast.log_bytes,
+        "reads_per_row": forecast.reads,
+        "knee_rows": forecast.cost.knee,
     }
     return {
         "layout": one.candidate.name,
@@ -61,7 +61,7 @@ def _layout(one: Choice) -> dict[str, Any]:
         "meets": one.meets,
         "misses": list(one.candidate.misses),
         **{name: asdict(figure) if figure else None for name, figure in figures.items()},
-        "by_size": [asdict(point) for point in of.cost.by_size],
+        "by_size": [asdict(point) for point in forecast.cost.by_size],
         "inserts_go_to": facts.contention,
         "tells": list(facts.tells),
         "random_bits": facts.random_bits,

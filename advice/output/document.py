@@ -14,7 +14,7 @@ from keybench.advice.output import table
 from keybench.advice.screen import screen, steps
 
 _CODE: Final = re.compile(r"`([^`]+)`")
-_UNIT: Final = re.compile(r"(?<=\d) (?=%|×|[KMGT]?B\b)|(?<=×) (?=as\b|the\b)")
+_UNIT: Final = re.compile(r"(?<=\d) (?=%|×|[KMGT]?B\b)|(?<=×) (?=as\b|the\b)")  # the space before: 3 GB; 2 × as large
 
 
 def page(answer: Answer) -> str:

@@ -30,11 +30,10 @@ class LayoutTable:
 def layout_table(answer: Answer) -> LayoutTable:
     """The table of the layouts that meet the needs. What no model of this engine knows has no column."""
     order = answer.ranking
-    # The layouts that the answer speaks of come first, so that their rows have their names.
+    # Of layouts that agree in all figures, the first one gives the name: the best, or another that the answer names.
     discussed = [order.best, order.runner_up, answer.existing, *order.avoid]
-    shown = sorted(order.meeting, key=lambda one: (one is not order.best, one not in discussed))
     by_figures: dict[tuple[str, ...], Choice] = {}
-    for one in shown:
+    for one in sorted(order.meeting, key=lambda one: (one is not order.best, one not in discussed)):
         by_figures.setdefault(tuple(_figures(one).values()), one)
     choices = sorted(by_figures.values(), key=lambda one: one.moved.value)
     texts = [{"layout": one.candidate.label, **_figures(one)} for one in choices]
@@ -44,14 +43,14 @@ def layout_table(answer: Answer) -> LayoutTable:
 
 def _figures(one: Choice) -> dict[str, str]:
     """The figures of one layout, by the title of their column. Splits are for 1,000 rows, log and reads for one."""
-    of = one.forecast
+    forecast = one.forecast
     return {
         "bytes a row": UNKNOWN if one.assumed else number_of(one.moved),
-        "index": spelled(of.index_bytes.value),
-        "full": f"{of.density.value:.1f} %",
-        "splits": number_of(of.splits),
-        "log": number_of(of.log_bytes),
-        "reads": number_of(of.reads),
+        "index": spelled(forecast.index_bytes.value),
+        "full": f"{forecast.density.value:.1f} %",
+        "splits": number_of(forecast.splits),
+        "log": number_of(forecast.log_bytes),
+        "reads": number_of(forecast.reads),
     }
 
 
@@ -73,7 +72,7 @@ def option_rows(answer: Answer) -> list[tuple[str, ...]]:
 
 
 def sql(statement: Statement) -> str:
-    """A statement, with what to know of it as comments."""
+    """A statement, with what to know of it as comments. Of a step that is no statement, the comments alone."""
     notes = [statement.note, *([f"Locks: {statement.locks}"] if statement.locks else [])]
     if statement.sql and not statement.confirmed:
         notes.append(f"Written from the documentation, not run by keybench: {statement.source}")

@@ -18,25 +18,25 @@ _LINES = 25  # of the first screen
 
 def show(answer: Answer, console: Console, *, everything: bool = False) -> None:
     """Prints the answer on one screen; `everything`: and after it all layouts, ways, statements and calls."""
-    database, seen = f"{answer.needs.on.title} {answer.needs.version}".strip(), screen(answer)
-    head, rows = seen.grid
-    grid = _grid(head, rows, seen.chosen, texts=(0, len(head) - 1))
-    above: list[RenderableType] = [Text(seen.do, "bold"), Text(seen.why), Text(), grid]
-    basis = seen.basis if everything else f"{seen.basis} --all says more."
+    database, parts = f"{answer.needs.on.title} {answer.needs.version}".strip(), screen(answer)
+    head, rows = parts.grid
+    grid = _grid(head, rows, parts.chosen, texts=(0, len(head) - 1))
+    above: list[RenderableType] = [Text(parts.do, "bold"), Text(parts.why), Text(), grid]
+    basis = parts.basis if everything else f"{parts.basis} --all says more."
     below: list[RenderableType] = [
         Text(),
-        *(Text(text) for text in (seen.second, seen.when_not) if text),
+        *(Text(text) for text in (parts.second, parts.when_not) if text),
         Text(basis, "dim"),
     ]
     console.print(*above, sep="\n")
     if answer.mapping and not everything:
         console.print(f"\n{answer.mapping.title}:")
-        told = filter(None, (answer.mapping.code, *answer.mapping.notes))
-        console.print("\n".join(told), markup=False, highlight=False, soft_wrap=True)
-    elif seen.code and not everything:
+        lines = list(filter(None, (answer.mapping.code, *answer.mapping.notes)))
+        console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+    elif parts.code and not everything:
         console.print(f"\nHow to do it on {database}:")
-        lines = [line for statement in seen.code for line in _code(statement, console.width)]
-        room = _LINES - 2 - sum(len(console.render_lines(part)) for part in above + below)
+        lines = [line for statement in parts.code for line in _code(statement, console.width)]
+        room = _LINES - 2 - sum(len(console.render_lines(part)) for part in above + below)  # 2: the heading
         cut = lines if len(lines) <= room else [*lines[: max(1, room - 1)], "-- --all has the other lines"]
         console.print("\n".join(cut), markup=False, highlight=False, soft_wrap=True)
     console.print(*below, sep="\n")
@@ -59,22 +59,22 @@ def _show_more(answer: Answer, console: Console, database: str) -> None:
     _show_statements(f"A new table on {database}:", answer.statements, console)
     _show_statements("Or with a counter inside, and a random id outside:", answer.with_public_id, console)
     if answer.mapping:
-        told = filter(None, (f"\n{answer.mapping.title}:", answer.mapping.code, *answer.mapping.notes))
-        console.print("\n".join(told), markup=False, soft_wrap=True)
+        texts = filter(None, (f"\n{answer.mapping.title}:", answer.mapping.code, *answer.mapping.notes))
+        console.print("\n".join(texts), markup=False, soft_wrap=True)
     for call in answer.calls:
         console.print(f"{call.title}: {table.package(call)}\n  {call.call}", markup=False, soft_wrap=True)
     console.print(f"\nTo measure: {answer.command}", markup=False)
 
 
-def _show_statements(title: str, listed: Sequence[Statement], console: Console) -> None:
-    if listed:
+def _show_statements(title: str, statements: Sequence[Statement], console: Console) -> None:
+    if statements:
         console.print(f"\n{title}")
-    for statement in listed:
+    for statement in statements:
         console.print(table.sql(statement), markup=False, soft_wrap=True)
 
 
 def _code(statement: Statement, width: int) -> Iterator[str]:
-    """The lines of a statement, or a step that is none as a comment."""
+    """The lines of a statement; of a step that is no statement, its note as a comment."""
     if statement.sql:
         yield from f"{statement.sql};".splitlines()
     else:
