@@ -11,7 +11,7 @@ from keybench.advice.how_to.existing import Option, options
 from keybench.advice.how_to.libraries import LibraryCall, calls_for
 from keybench.advice.how_to.orm import Snippet, snippet
 from keybench.advice.how_to.statements import create_table, create_with_public_id
-from keybench.advice.index_forecast import IndexForecast, Question, forecast
+from keybench.advice.index_forecast import ForecastCase, IndexForecast, forecast
 from keybench.advice.needs import ExistingKeys, Needs, coming
 from keybench.advice.ranking import Choice, Ranking, judge, ranking
 from keybench.databases.contract.statements import Statement
@@ -170,7 +170,7 @@ def _public_id(needs: Needs) -> IndexForecast:
     table = Table(
         "t", column, needs.payload, "nonclustered", settings=needs.on.settings_of_versions.get(needs.version, {})
     )
-    return forecast(Question(needs.on, table, RANDOM, needs.growth, needs.server))
+    return forecast(ForecastCase(needs.on, table, RANDOM, needs.growth, needs.server))
 
 
 def _today(choices: Sequence[Candidate], existing: ExistingKeys | None) -> Candidate | None:
@@ -193,7 +193,7 @@ def _forecasts(needs: Needs, choices: Sequence[Candidate]) -> list[IndexForecast
             return f"the greatest of them is {greatest:,}"  # a counter: a forecast from fewer rows would not notice it
         table = candidate.table(needs.payload)
         try:
-            return forecast(Question(needs.on, table, candidate.name, needs.growth, needs.server))
+            return forecast(ForecastCase(needs.on, table, candidate.name, needs.growth, needs.server))
         except UsageError as why:
             return str(why)
 

@@ -14,8 +14,8 @@ _TO_CHOOSE: Final[tuple[Name, ...]] = ("switch", "switch-rebuild-later", "retype
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way to go, over the rows to come."""
+class OptionCost:
+    """What one way to go costs, over the rows to come."""
 
     option: Option
     index_bytes: float
@@ -31,8 +31,8 @@ class Way:
 class Decision:
     """The ways that people can go, and the one that is recommended."""
 
-    stay: Way
-    others: Sequence[Way]
+    stay: OptionCost
+    others: Sequence[OptionCost]
     """The cheapest first."""
     rows: int
     """That are to come."""
@@ -53,7 +53,7 @@ class Decision:
         return self.share >= LEAST_SHARE and self.saved >= LEAST_BYTES
 
     @property
-    def way(self) -> Way:
+    def way(self) -> OptionCost:
         """The way to go."""
         return self.others[0] if self.worth_it else self.stay
 
@@ -63,7 +63,7 @@ def decide(needs: Needs, options: Sequence[Option], today: Choice, best: Choice)
     rows_to_come = coming(needs.rows, needs.existing)
     leaf_bytes = best.forecast.bytes_a_leaf
 
-    def way_of(option: Option) -> Way:
+    def way_of(option: Option) -> OptionCost:
         new_keys = today if option.name == "stay" else best
         index = option.leaf_pages.value * leaf_bytes
         reads = new_keys.forecast.reads.value if new_keys.forecast.reads else None
@@ -72,7 +72,7 @@ def decide(needs: Needs, options: Sequence[Option], today: Choice, best: Choice)
         # keys in the new type take as many bytes in other indexes and tables as the best ones do
         elsewhere = needs.rows * (best.elsewhere if option.name == "retype" else today.elsewhere)
         total = index + rows_to_come * (log + leaf_bytes * (reads or 0.0)) + built + elsewhere
-        return Way(option, index, reads, total)
+        return OptionCost(option, index, reads, total)
 
     by_name = {option.name: way_of(option) for option in options}
     others = sorted((by_name[name] for name in _TO_CHOOSE if name in by_name), key=lambda one: one.total)

@@ -1,7 +1,7 @@
 """What to do about a table that has keys already, in a few sentences."""
 
 from keybench.advice.answer import Answer
-from keybench.advice.decision import Decision, Way
+from keybench.advice.decision import Decision, OptionCost
 from keybench.advice.figure import LEAST_SHARE
 from keybench.advice.how_to.existing import Name
 from keybench.advice.ranking import ALIKE
@@ -35,7 +35,7 @@ def _little(answer: Answer, decision: Decision) -> str:
     return f"{name} {saved} ({spelled(decision.saved)}), {small}"
 
 
-def name_of(answer: Answer, way: Way, *, imperative: bool = False) -> str:
+def name_of(answer: Answer, way: OptionCost, *, imperative: bool = False) -> str:
     """The way to go, as a noun phrase or as what to do."""
     new, kind = f"`{way.option.layout}`", answer.best.type_name
     same = answer.existing is not None and answer.existing.candidate.name == way.option.layout
@@ -65,7 +65,7 @@ def reason(answer: Answer, decision: Decision) -> str:
     return f"{text} {what_changes(answer, way)}" if decision.worth_it else text
 
 
-def _work(way: Way, stay: Way) -> list[str]:
+def _work(way: OptionCost, stay: OptionCost) -> list[str]:
     """What an insert writes to the log where that differs, and reads where that is less: a clause each."""
     parts = []
     ours, theirs = way.option.log_bytes, stay.option.log_bytes
@@ -76,21 +76,21 @@ def _work(way: Way, stay: Way) -> list[str]:
     return parts
 
 
-def _end(answer: Answer, way: Way, stay: Way) -> str:
+def _end(answer: Answer, way: OptionCost, stay: OptionCost) -> str:
     """The size after the last row, by this way and by staying, as a clause."""
     if 1 / ALIKE < way.index_bytes / stay.index_bytes < ALIKE:
         return f"{answer.place} ends as large as with today's keys"
     return f"{answer.place} ends at {spelled(way.index_bytes)} instead of {spelled(stay.index_bytes)}"
 
 
-def _between(way: Way, stay: Way) -> str:
+def _between(way: OptionCost, stay: OptionCost) -> str:
     """Why the index ends larger with new keys among old ones, as a clause; empty if it does not."""
     if way.option.name != "switch" or way.index_bytes <= ALIKE * stay.index_bytes:
         return ""
     return ", because new keys stand between old ones and split full pages"
 
 
-def what_changes(answer: Answer, way: Way) -> str:
+def what_changes(answer: Answer, way: OptionCost) -> str:
     """What has to change to go this way: one or two sentences."""
     if way.option.name == "retype":
         children = answer.needs.children
@@ -112,7 +112,7 @@ def why_keys_end(answer: Answer) -> str:
     return f"{keys} end before the table does: {why}."
 
 
-def when(decision: Decision, way: Way) -> str:
+def when(decision: Decision, way: OptionCost) -> str:
     """When to go this way, for a table's cell."""
     if way is decision.way:
         return "recommended"

@@ -55,7 +55,7 @@ _CELLS, _SURE = 8, 6.0
 
 
 @dataclass(frozen=True)
-class Question:
+class ForecastCase:
     """One layout in one column of one engine."""
 
     on: Engine
@@ -94,7 +94,7 @@ class IndexForecast:
         return self.cost.log_bytes
 
 
-def forecast(question: Question) -> IndexForecast:
+def forecast(question: ForecastCase) -> IndexForecast:
     """The key's index after the last row. UsageError for a table or keys that the engine's page model does not know,
     and for layouts whose keys do not reach so far."""
     growth, index = question.growth, _Index(question)
@@ -122,7 +122,7 @@ def forecast(question: Question) -> IndexForecast:
         rows = min(most, int(max(_LENGTHS * reach, 2 * rows)))
 
 
-def index_of_all_rows(question: Question) -> PageStats:
+def index_of_all_rows(question: ForecastCase) -> PageStats:
     """The index itself: all rows through the page model, however many."""
     index = _Index(question)
     return index.simulated(index.rows(question.growth.rows))
@@ -154,7 +154,7 @@ def _is_even(order: Ranks) -> bool:
 class _Index:
     """The index that a question is about, simulated or forecast from fewer rows in several ways."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: ForecastCase) -> None:
         self.question, self.growth = question, question.growth
         self.name = (question.on.name, repr(question.table))
         self.model = once(("model", *self.name), lambda: question.on.page_model(question.table))

@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 from keybench.advice.candidates import Candidate, candidates
-from keybench.advice.index_forecast import Question, forecast
+from keybench.advice.index_forecast import ForecastCase, forecast
 from keybench.advice.load import Growth
 from keybench.advice.needs import USUAL, needs
 from keybench.advice.ranking import ALIKE, judge
@@ -73,7 +73,7 @@ def _moved(bundle: Bundle, group: Group) -> dict[tuple[str, str], float]:
     server = Server(cache_bytes=on.settings(profile, "default").cache_bytes)
     growth = Growth(group.rows, 1000.0, rows_per_tx=first.rows_per_tx)
     found: list[Candidate] = [one for one in candidates(asked, names.__contains__) if one.name in names]
-    forecasts = [forecast(Question(on, one.table(group.payload), one.name, growth, server)) for one in found]
+    forecasts = [forecast(ForecastCase(on, one.table(group.payload), one.name, growth, server)) for one in found]
     return {
         (one.candidate.name, one.candidate.column.name): one.moved.value
         for one in judge(list(zip(found, forecasts, strict=True)), asked)

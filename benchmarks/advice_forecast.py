@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keybench.advice.index_forecast import IndexForecast, Question, forecast, index_of_all_rows
+from keybench.advice.index_forecast import ForecastCase, IndexForecast, forecast, index_of_all_rows
 from keybench.advice.load import Growth
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
@@ -30,7 +30,7 @@ _INSIDE, _MEDIAN = 95.0, 0.5
 class Backtest:
     """One forecast, and what came of all rows."""
 
-    question: Question
+    question: ForecastCase
     forecast: IndexForecast
     leaf_pages: float
     seconds: float
@@ -56,7 +56,7 @@ class Backtest:
         )
 
 
-def questions(seed: int) -> Iterator[Question]:
+def questions(seed: int) -> Iterator[ForecastCase]:
     """Cases without end, the same for each seed; those that no table can have are left out."""
     chance = np.random.default_rng(seed)
     names = sorted({one.name for one in layouts().values()})
@@ -71,12 +71,12 @@ def questions(seed: int) -> Iterator[Question]:
             continue
 
 
-def question(on: Engine, name: str, growth: Growth, payload: int = 100) -> Question:
+def question(on: Engine, name: str, growth: Growth, payload: int = 100) -> ForecastCase:
     """About a layout in the engine's own column, in the role that keys usually have there."""
     made = layout(name)
     column = on.default_column(made.kind, made.shared_bits()).sized(made.key_bytes)
     table = Table("t", column, payload, on.usual_role)
-    return Question(on, table, name, growth, Server(cache_bytes=20 * growth.rows))
+    return ForecastCase(on, table, name, growth, Server(cache_bytes=20 * growth.rows))
 
 
 def backtests(count: int, seed: int) -> Iterator[Backtest]:

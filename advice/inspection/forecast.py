@@ -26,7 +26,7 @@ ORDERED: Final = "uuid-v7"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class NextIndex:
     """The index after the next rows."""
 
     layout: str
@@ -75,7 +75,7 @@ def ask(findings: Findings, inspector: Inspector, allow: Allow) -> Asked:
     return Asked(table, finding, column, inspector.whole(table.table, finding.index, column, allow))
 
 
-def outcomes(asked: Asked, rows: int, now: int) -> list[Outcome]:
+def outcomes(asked: Asked, rows: int, now: int) -> list[NextIndex]:
     """What the next rows do to the index: with keys of today's layout, and of `ORDERED` where the column takes them;
     as the index is, and rebuilt before. UsageError if its pages are not as a page model knows them."""
     today = asked.finding.content.newest if asked.finding.content else None
@@ -111,7 +111,7 @@ def _column_of(finding: IndexFinding) -> Column:
     return Column("key", column.sql_type, frozenset({keys.layout.kind}), order, form, width=width)
 
 
-def outcome(there: WholeIndex, name: str, come: EncodedKeys, *, rebuilt: bool) -> Outcome:
+def outcome(there: WholeIndex, name: str, come: EncodedKeys, *, rebuilt: bool) -> NextIndex:
     """The index after the keys `come` of the layout `name`, in order of arrival and as the column stores them."""
     keys = np.concatenate([there.keys, come])
     ranks = ranked(sort_words(Keys(keys, "int" if keys.ndim == 1 else "bytes"), "rfc"))
@@ -127,4 +127,4 @@ def outcome(there: WholeIndex, name: str, come: EncodedKeys, *, rebuilt: bool) -
         state.rebuild(there.fill)
     before = state.stats()
     state.insert(new)
-    return Outcome(name, rebuilt, before, state.stats())
+    return NextIndex(name, rebuilt, before, state.stats())

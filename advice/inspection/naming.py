@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.advice.inspection import parts
-from keybench.advice.inspection.families import Family, Floats, Member, Reading, families, readings
+from keybench.advice.inspection.families import Family, Floats, Member, Interpretation, families, readings
 from keybench.advice.inspection.mixture import Component, components
 from keybench.databases.contract.existing import Form, SampleHere
 from keybench.generators.commands.odds import latest
@@ -135,7 +135,7 @@ def _keys_of(mixture: Sequence[Component], n: int) -> NDArray[np.bool_]:
     return np.array(np.any([np.zeros(n, np.bool_), *(one.mask for one in mixture)], axis=0))
 
 
-def _dated_ahead(ways: Sequence[Reading], n: int, now: int) -> Iterator[Family]:
+def _dated_ahead(ways: Sequence[Interpretation], n: int, now: int) -> Iterator[Family]:
     """The families of keys with times after tomorrow; other keys do not fit them."""
     for family in families(ways, n, now + _FUTURE):
         if family.times is not None:
@@ -198,7 +198,7 @@ def _rank(layout: Layout) -> tuple[bool, bool, int, str]:
 
 
 def _rows(in_sample: NDArray[np.intp], where: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The places, in a reading, of the values at `where` in the sample; `in_sample`: `Reading.rows`, which ascend."""
+    """The places, in an interpretation, of the values at `where` in the sample; `in_sample`: its `rows`, which ascend."""
     return np.searchsorted(in_sample, where).astype(np.intp)
 
 

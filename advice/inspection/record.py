@@ -6,7 +6,7 @@ from typing import Any, Final
 from keybench.advice.inspection import sentences
 from keybench.advice.inspection.advised import Advice
 from keybench.advice.inspection.findings import Findings, IndexFinding, TableFinding
-from keybench.advice.inspection.forecast import Asked, Outcome
+from keybench.advice.inspection.forecast import Asked, NextIndex
 from keybench.advice.inspection.naming import Content, KeyGroup
 from keybench.databases.contract.existing import ColumnHere
 from keybench.generators.core.clock import iso_text
@@ -88,7 +88,7 @@ def _index(one: IndexFinding) -> dict[str, Any]:
     }
 
 
-def record_of_next(asked: Asked, rows: int, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def record_of_next(asked: Asked, rows: int, outcomes: Sequence[NextIndex]) -> dict[str, Any]:
     """What the next rows do to an index."""
     return {
         "table": asked.table.table.full_name,

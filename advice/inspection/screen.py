@@ -11,7 +11,7 @@ from rich.text import Text
 from keybench.advice.figure import spoken
 from keybench.advice.inspection.advised import Advice
 from keybench.advice.inspection.findings import Findings, TableFinding
-from keybench.advice.inspection.forecast import Asked, Outcome
+from keybench.advice.inspection.forecast import Asked, NextIndex
 from keybench.advice.inspection.sentences import details, headline, urgent
 from keybench.databases.contract.existing import About
 from keybench.model.printable import printable
@@ -95,7 +95,7 @@ def _summary(findings: Findings, to_look_at: Sequence[TableFinding], shown: int)
         yield f"{which} needs a look: --all has the figures of each."
 
 
-def next_lines(asked: Asked, rows: int, outcomes: Sequence[Outcome], width: int) -> Iterator[str | Table]:
+def next_lines(asked: Asked, rows: int, outcomes: Sequence[NextIndex], width: int) -> Iterator[str | Table]:
     """What the next rows do to an index: a sentence, and a row for each way."""
     table, index = asked.table.table, asked.finding.index
     yield from _wrapped(

@@ -17,7 +17,7 @@ splits for 1,000 of these rows, bytes of log for each, and the size of what a bu
 
 
 @dataclass(frozen=True)
-class LayoutTable:
+class AnswerTable:
     """The layouts that meet the needs, by bytes moved. Of layouts that agree in all figures, one has a row."""
 
     head: Sequence[str]
@@ -27,7 +27,7 @@ class LayoutTable:
     """The row of the recommended layout."""
 
 
-def layout_table(answer: Answer) -> LayoutTable:
+def layout_table(answer: Answer) -> AnswerTable:
     """The table of the layouts that meet the needs. What no model of this engine knows has no column."""
     order = answer.ranking
     # Of layouts that agree in all figures, the first one gives the name: the best, or another that the answer names.
@@ -38,7 +38,7 @@ def layout_table(answer: Answer) -> LayoutTable:
     choices = sorted(by_figures.values(), key=lambda one: one.moved.value)
     texts = [{"layout": one.candidate.label, **_figures(one)} for one in choices]
     head = [title for title in texts[0] if any(row[title] != UNKNOWN for row in texts)]
-    return LayoutTable(head, [[row[title] for title in head] for row in texts], choices.index(order.best))
+    return AnswerTable(head, [[row[title] for title in head] for row in texts], choices.index(order.best))
 
 
 def _figures(one: Choice) -> dict[str, str]:

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from benchmarks.advice_forecast import question
-from keybench.advice.index_forecast import Question, forecast
+from keybench.advice.index_forecast import ForecastCase, forecast
 from keybench.advice.load import Growth
 from keybench.advice.row_cost import rows_from_which
 from keybench.databases.registry import engine
 from keybench.pagemodels.costs.contract import Server
 
 
-def asked(db: str, name: str, growth: Growth, ram: int) -> Question:
+def asked(db: str, name: str, growth: Growth, ram: int) -> ForecastCase:
     made = question(engine(db), name, growth)
-    return Question(made.on, made.table, name, growth, Server(cache_bytes=ram))
+    return ForecastCase(made.on, made.table, name, growth, Server(cache_bytes=ram))
 
 
 @pytest.mark.parametrize("db", ["postgresql", "mariadb", "sqlite"])
