@@ -86,7 +86,8 @@ def _of_bytes(values: Sequence[bytes], form: Form) -> Iterator[Interpretation]:
         elif form == "bytes" and width > 16 and all(values[row].isascii() for row in rows[:50]):
             texts = [values[row].decode("ascii", "replace") for row in rows]  # text in a binary column, by 50 values
             for one in _of_text(texts):
-                yield Interpretation(one.keys, rows[one.rows], one.order, one.spelled or f"{width} characters", _UNUSUAL)
+                spelled = one.spelled or f"{width} characters"
+                yield Interpretation(one.keys, rows[one.rows], one.order, spelled, _UNUSUAL)
         if form == "bytes" and width != 16:
             yield Interpretation(Keys(data, "bytes"), rows)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.advice.inspection import parts
-from keybench.advice.inspection.families import Family, Floats, Member, Interpretation, families, readings
+from keybench.advice.inspection.families import Family, Floats, Interpretation, Member, families, readings
 from keybench.advice.inspection.mixture import Component, components
 from keybench.databases.contract.existing import Form, SampleHere
 from keybench.generators.commands.odds import latest
@@ -198,7 +198,7 @@ def _rank(layout: Layout) -> tuple[bool, bool, int, str]:
 
 
 def _rows(in_sample: NDArray[np.intp], where: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The places, in an interpretation, of the values at `where` in the sample; `in_sample`: its `rows`, which ascend."""
+    """The places in an interpretation of the values at `where` in the sample; `in_sample`: its `rows`, which ascend."""
     return np.searchsorted(in_sample, where).astype(np.intp)
 
 
