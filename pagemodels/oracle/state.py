@@ -23,6 +23,7 @@ from keybench.pagemodels.half_split.kernel import (
     Leaves,
     SplitRules,
     assign,
+    find,
     split,
 )
 from keybench.pagemodels.half_split.levels import Kept, pages_of
@@ -41,7 +42,7 @@ def deleted_entries(leaves: Leaves, states: States, deleted: NDArray[np.int32]) 
 
 @kernel
 def _unlink(leaves: Leaves, slot: int) -> None:
-    """Takes a leaf out of the chain. Its left neighbour takes over its range; if it has none, the right one does."""
+    """Takes a leaf out of the chain. Its left neighbour takes over its range; if there is none, the right one does."""
     slots, state = leaves.slots, leaves.state
     before, after = slots[slot, PREVIOUS], slots[slot, NEXT]
     lower, upper = slots[slot, LOWER], slots[slot, UPPER]
@@ -61,11 +62,8 @@ def _unlink(leaves: Leaves, slot: int) -> None:
 @kernel
 def sweep_reached(leaves: Leaves, sizes: Sizes, states: States, deleted: NDArray[np.int32], ranks: Integers) -> None:
     """Removes the deleted entries of all leaves into which these ranks go. `deleted`: their number in each slot."""
-    cells, slots = leaves.cells, leaves.slots
     for rank in ranks:
-        slot = int(cells[rank >> leaves.shift])  # the rank's leaf: from that of its cell's first rank along the chain
-        while rank >= slots[slot, UPPER]:
-            slot = int(slots[slot, NEXT])
+        slot = find(leaves, rank)
         if deleted[slot]:
             sweep_leaf(leaves, sizes, states, slot)
             deleted[slot] = 0
@@ -82,17 +80,15 @@ def insert(
     ranks: Integers,
     taken: Integers,
 ) -> int:
-    """Inserts ranks in order of arrival until a split finds no leaf to take. Returns how many. `deleted`: the number of
-    deleted entries in each slot. `empty`: the slots that had no other entries, in the order in which splits take them
-    as new leaves. `taken`: (1 + len(empty), 2); `taken[0]` has the place in `empty` to go on from and how many were
-    taken, `taken[j]` of the j-th one taken: the row that took it, and what `births` had of it."""
-    cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state
+    """Inserts ranks in order of arrival until a split finds no leaf to take. Returns how many were inserted. `deleted`:
+    the number of deleted entries in each slot. `empty`: the slots that had no other entries, in the order in which
+    splits take them as new leaves. `taken`: (1 + len(empty), 2). Its row 0 has the place in `empty` to go on from, and
+    how many leaves were taken. Its row j has, of the j-th leaf taken, the row that took it and its old `births`."""
+    slots, content, state = leaves.slots, leaves.content, leaves.state
     for i in range(len(ranks)):
-        # The rank's leaf: from that of its cell's first rank along the chain. Its deleted entries go.
+        # The rank's leaf. Its deleted entries go.
         rank = ranks[i]
-        slot = int(cells[rank >> leaves.shift])
-        while rank >= slots[slot, UPPER]:
-            slot = int(slots[slot, NEXT])
+        slot = find(leaves, rank)
         if deleted[slot]:
             sweep_leaf(leaves, sizes, states, slot)
             deleted[slot] = 0
@@ -103,7 +99,7 @@ def insert(
             slots[slot, COUNT] += 1
             slots[slot, USED] = used
             continue
-        # Else a split, for which the next leaf is taken that still has only deleted entries.
+        # Else a split. The next leaf that still has only deleted entries becomes its new leaf.
         new = -1
         while new < 0 and taken[0, 0] < len(empty):
             candidate = empty[taken[0, 0]]
@@ -115,9 +111,8 @@ def insert(
         sweep_leaf(leaves, sizes, states, new)
         deleted[new] = 0
         taken[0, 1] += 1
-        entry = taken[0, 1]
-        taken[entry, 0] = i
-        taken[entry, 1] = leaves.births[new]
+        taken[taken[0, 1], 0] = i
+        taken[taken[0, 1], 1] = leaves.births[new]
         _unlink(leaves, new)
         split(leaves, rules, sizes, slot, rank, i, new)
     return len(ranks)
@@ -140,15 +135,15 @@ class OracleState(SplitState):
         self._number_new_pages({row: -1 - birth for row, birth in taken.tolist()})
 
     def _insert_among_deleted(self, ranks: Integers) -> Integers:
-        """Inserts into the leaves. Returns, of each leaf that a split took, row and old `births`: (leaves, 2)."""
+        """Inserts into the leaves. Returns, of each leaf that a split took, (that row, old `births`): (leaves, 2)."""
         level = self._levels[0]
         deleted = np.zeros(len(level.leaves.slots), np.int32)
         deleted_entries(level.leaves, self._states, deleted)
         empty = np.flatnonzero((deleted > 0) & (deleted == level.leaves.slots[:, COUNT]))
-        empty = empty[empty < level.leaves.state[USED_SLOTS]]
+        empty = empty[empty < level.leaves.state[USED_SLOTS]]  # slots behind these hold no leaf
         empty = empty[np.argsort(-1 - level.leaves.births[empty])]  # the lowest page number first
         taken = np.zeros((len(empty) + 1, 2), np.int64)
-        # While there are empty leaves it matters in which order others split. Later rows go group by group.
+        # While there are empty leaves, the order of splits decides who takes which. Later rows go group by group.
         done = 0
         if len(empty):
             done = insert(level.leaves, level.rules, self._sizes, self._states, deleted, empty, ranks, taken)
@@ -160,8 +155,9 @@ class OracleState(SplitState):
     def _drop_borders(self) -> None:
         """Removes from the branch blocks the borders of leaves that splits took, and then blocks without any border."""
         leaves = self._levels[0].leaves
-        has_number = leaves.births[: leaves.state[USED_SLOTS]] < 0  # leaves of before this call
-        below = np.union1d([0], self._levels[0].used(LOWER)[has_number]).astype(np.int64)
+        has_number = leaves.births[: leaves.state[USED_SLOTS]] < 0  # other leaves are new, or were taken in this call
+        # With 0, the lower border of the first leaf, even if that is such a leaf.
+        below = np.union1d([0], self._levels[0].column(LOWER)[has_number]).astype(np.int64)
         branches, remaining, borders = [pages_of(level) for level in self._levels[1:]], list[Kept](), below
         for pages in branches:
             remaining.append(parents_of(borders, pages.lowers))

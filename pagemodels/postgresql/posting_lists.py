@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import allocating, inlined, int64, kernel
+from keybench.compiled import allocating, int64, kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.half_split import kernel as split_kernel
-from keybench.pagemodels.half_split.kernel import APPEND, COUNT, EDGE, INTERIOR, LAST, NEXT, UPPER, USED, USED_SLOTS
+from keybench.pagemodels.half_split.kernel import APPEND, COUNT, EDGE, INTERIOR, LAST, NEXT, USED, USED_SLOTS, find
 from keybench.pagemodels.half_split.levels import NO_SIZES, LevelMemory, TreeLevel, build_branches, numbers_by_birth
 from keybench.pagemodels.memory import sort
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
@@ -67,7 +67,7 @@ class PostingLists:
         for begin, end in pairwise([0, *(keys * self.times for keys in checkpoints), len(entries)]):
             self._insert(level, counts, entries[:end], begin)
             noted.append(self._checkpoint(level, end))
-        order, leaves = level.order(), level.leaves
+        order, leaves = level.slots_by_key(), level.leaves
         rows = rows_of(leaves, counts[:, ALL])[order]
         tree = TreeLevel(leaves.births[order], leaves.kinds[order], rows)
         levels = [tree, *build_branches(tree, self.branch)]
@@ -111,15 +111,6 @@ def rows_of(leaves: split_kernel.Leaves, entries: NDArray[Any]) -> Integers:
     within = np.arange(leaves.content.shape[1]) < leaves.slots[:used, COUNT, None]
     counted: Integers = np.where(within, entries[np.where(within, leaves.content[:used], 0)], 0).sum(1, np.int64)
     return counted
-
-
-@inlined
-def find(leaves: split_kernel.Leaves, rank: int) -> int:
-    """The slot of the leaf to which a rank belongs."""
-    slot = int64(leaves.cells[rank >> leaves.shift])
-    while rank >= leaves.slots[slot, UPPER]:
-        slot = int64(leaves.slots[slot, NEXT])
-    return slot
 
 
 @kernel

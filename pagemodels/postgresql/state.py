@@ -27,11 +27,11 @@ from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.half_split import kernel as split_kernel
 from keybench.pagemodels.half_split.build import ABSENT, DELETED, PRESENT, States
-from keybench.pagemodels.half_split.kernel import APPEND, COUNT, EDGE, INTERIOR, LAST, USED, USED_SLOTS, Leaves
+from keybench.pagemodels.half_split.kernel import APPEND, COUNT, EDGE, INTERIOR, LAST, USED, USED_SLOTS, Leaves, find
 from keybench.pagemodels.half_split.levels import NO_SIZES, LevelMemory
 from keybench.pagemodels.half_split.model import SplitModel, SplitState
 from keybench.pagemodels.page_stats import PageStats
-from keybench.pagemodels.postgresql.posting_lists import density_of, find, merged_bytes, rows_of
+from keybench.pagemodels.postgresql.posting_lists import density_of, merged_bytes, rows_of
 from keybench.pagemodels.postgresql.records import HEAP_OVERHEAD, LINE_POINTER, PAGE_BYTES
 from keybench.pagemodels.postgresql.split_point import SPACE, best_between_keys
 from keybench.pagemodels.ranking import Integers, chosen
@@ -151,7 +151,7 @@ class NbtreeState(SplitState):
         if self._rows is not None:
             self._deleted += int(np.count_nonzero(self._rows.versions))
             level = self._levels[0]
-            level.used(USED)[:] = level.used(COUNT)
+            level.column(USED)[:] = level.column(COUNT)
             self._rows = None
         self._placed &= not self._deleted  # the next rows fill holes of the table
         shortened = self._shortens_table()
@@ -174,7 +174,7 @@ class NbtreeState(SplitState):
         if self._rows is None:
             return stats
         leaves = self._levels[0].leaves
-        rows = rows_of(leaves, np.where(self._rows.versions == ONE, 1, 2))[self._levels[0].order()]
+        rows = rows_of(leaves, np.where(self._rows.versions == ONE, 1, 2))[self._levels[0].slots_by_key()]
         return replace(stats, rows=int(rows.sum()), page_rows=rows, density=density_of(leaves, self._entry))
 
     def _require_no_versions(self) -> None:
@@ -224,7 +224,7 @@ class NbtreeState(SplitState):
         if self._rows is None:
             versions, marked = np.zeros(self._keys, np.uint8), np.zeros(self._keys, np.bool_)
             self._rows = Rows(self._states, versions, marked, self._blocks)
-            self._levels[0].used(USED)[:] *= self._entry
+            self._levels[0].column(USED)[:] *= self._entry
         return self._rows
 
     def _put(self, ranks: Integers, *, update: bool) -> None:
