@@ -101,7 +101,7 @@ def borders(level: TreeLevel) -> Borders:
 
 
 @kernel
-def touched(pages: Ancestry, final: Borders, ranks: Integers | Pages, first: int, at: Pages) -> None:
+def find_pages(pages: Ancestry, final: Borders, ranks: Integers | Pages, first: int, at: Pages) -> None:
     """Writes to `at` the page of a level, by its place in key order, to which each entry belongs when it arrives.
     `ranks`: of the entries; ranks[i] arrives as row first + i. `final`: the borders after the last row."""
     births, origins, uppers, cells, shift = pages.births, pages.origins, final.uppers, final.cells, final.shift

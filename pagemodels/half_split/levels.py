@@ -260,8 +260,8 @@ def levels_of(
 
 
 def _lowers(entries: Integers, starts: Integers, filled: NDArray[np.bool_]) -> Integers:
-    """(pages,): the first entry of each page, or the rank after the last entry before it if the page has none; 0 for
-    the first page. `entries`: of all pages in order. `starts`: where each page's begin. `filled`: whether it has any."""
+    """(pages,): the first entry of each page, or the rank after the last entry before it if it has none; 0 for the
+    first page. `entries`: of all pages in order. `starts`: where each page's begin. `filled`: whether it has any."""
     first_entries = np.append(entries, 0)[starts]  # an empty last page starts behind all entries
     entries_before = np.append(-1, entries)[starts]
     lowers = np.where(filled, first_entries, entries_before + 1)
