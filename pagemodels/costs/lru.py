@@ -167,8 +167,8 @@ def _put_in(pages: NDArray[np.int32], place: int, ring: int) -> None:
 
 @kernel
 def _drop_oldest(cache: _Cache, counts: Integers) -> None:
-    """Takes the page that was not used for longest out of the cache, unless its `uses` let it stay once more: then the
-    next oldest. If nearly all pages are in the ring _KEPT, the oldest there goes to the log first and may leave from
+    """Takes the page used least recently out of the cache. A page that may stay once more (_USES) becomes the newest
+    instead. If nearly all pages are in the ring _KEPT, the oldest of these goes to the log first and may leave from
     then on. `counts`: (4, 4), what is counted in this part of the load, by kind of page; added to."""
     pages, facts = cache.pages, cache.facts
     if facts[_KEPT_PAGES] > _MOST_KEPT * facts[_ROOM]:

@@ -100,10 +100,11 @@ class CostModel(InnodbModel):
         for begin in range(0, n, _CHUNK):
             end = min(n, begin + _CHUNK)
             leaf_of_row = np.empty(end - begin, np.int32)
-            done, known = begin, int(leaves.facts[EVENTS])
+            done, old_events = begin, int(leaves.facts[EVENTS])
             while (done := load(leaves, ranks, done, end, leaf_of_row)) < end:
                 grow(leaves)
-            events = events_of(leaves)[known:]
+            events = events_of(leaves)[old_events:]
+            # A row for each page for which there is memory now.
             beside = np.pad(beside, ((0, len(leaves.slots) - len(beside)), (0, 0)), constant_values=_NONE)
             cache.use(_touches(begin, leaf_of_row, events, _neighbours_of_full(events, beside)))
         read, written = cache.counted(lru.READ), cache.counted(lru.LEFT)
@@ -114,15 +115,17 @@ class CostModel(InnodbModel):
 
     def _room(self, server: Server) -> tuple[int, int]:
         """(pages of the server's buffer pool that the load can fill before the page cleaner begins, those that it
-        leaves)."""
+        leaves when it ends)."""
         pages = frames_of(server.cache_bytes, self.page_bytes)
+        # Free pages at which it begins and ends: MySQL's makes room for one page at a time.
         begin, end = (_MYSQL_KEPT_FREE, _MYSQL_KEPT_FREE + 1) if self.mysql else (_CLEANED_FROM, _CLEANED_TO)
         most = max(1, round(min(pages, max(pages - begin, _LEAST_USED + 1)) * server.share))
         return most, min(most - 1, round(max(pages - end, _LEAST_USED) * server.share))
 
 
 def frames_of(cache_bytes: int, page_bytes: int) -> int:
-    """Pages that a buffer pool of `cache_bytes` holds, beside their descriptors (buf_pool_t::get_n_blocks)."""
+    """Pages that a buffer pool of `cache_bytes` holds. In each part, descriptors take the place of some, in the last,
+    shorter part too (buf_pool_t::get_n_blocks)."""
     descriptor_pages = _EXTENT // page_bytes - _EXTENT // (page_bytes + _BLOCK)
     parts, rest = cache_bytes // _EXTENT, cache_bytes % _EXTENT // page_bytes
     return int(parts * (_EXTENT // page_bytes - descriptor_pages) + max(0, rest - descriptor_pages))
@@ -141,7 +144,7 @@ def _neighbours_of_full(events: Integers, beside: NDArray[np.int32]) -> Integers
             side = _LEFT if what == DOWN else _RIGHT  # of the full leaf, where the new one goes
             beyond = beside[full, side]
             beside[full, side] = new
-            # _RIGHT − side is the other side.
+            # _RIGHT − side is the other side: 0 for 1, 1 for 0.
             beside[new, side], beside[new, _RIGHT - side] = beyond, full
             if beyond != _NONE:
                 beside[beyond, _RIGHT - side] = new
@@ -153,7 +156,7 @@ def _touches(begin: int, leaf_of_row: NDArray[np.int32], events: Integers, besid
     leaf that each row fits, from 0; −1 for a row that fits none. `events`: of these rows, (events, 8). `beside_full`,
     (events, 2): the neighbours of each event's full leaf (`_neighbours_of_full`)."""
     fits, rows = np.flatnonzero(leaf_of_row >= 0), events[:, ROW]
-    looked_at, changed = np.full(len(rows), lru.LOOKED_AT), np.full(len(rows), lru.CHANGED)
+    looked_at, changed = np.full(len(rows), lru.LOOKED_AT), np.full(len(rows), lru.CHANGED)  # the use in each event
     parts = [  # rows, leaves, kinds of use
         (begin + fits, leaf_of_row[fits], np.full(len(fits), lru.CHANGED)),
         (rows, events[:, FULL], changed),

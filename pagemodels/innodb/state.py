@@ -148,7 +148,7 @@ class ClusteredState:
         keys = np.flatnonzero(present)
         starts = np.cumsum(entries) - entries
         lowers = np.append(0, keys[starts[1:]] if borders is None else borders).astype(np.int64)
-        highest = keys[starts + entries - 1] if len(keys) else np.array([-1])
+        highest = keys[starts + entries - 1] if len(keys) else np.array([-1])  # −1: of a leaf without records
         leaves = self._leaves_without_heaps(lowers, entries, highest)
         leaves.facts[leaf.IS_ROOT] = len(pages.levels) == 1
         fill_heaps(leaves, pages.heaps[0], entries, keys)
@@ -232,13 +232,13 @@ class ClusteredState:
 
     def _begin_file(self, leaves: LeafPages, lowers: Integers, keep: int = 0) -> None:
         """Begins a new file for these leaves, whose lowest ranks are `lowers`, and builds the branch pages over them.
-        `keep`: node pointers on a full branch page; 0 if branch pages are not built here."""
+        `keep`: node pointers on a full branch page; 0 if the caller makes the branch pages, or one leaf needs none."""
         self._leaves, n = leaves, len(lowers)
         self._space = self._format.new_file()
         self._tree = self._format.new_tree(len(leaves.slots))
         make_root(self._tree, self._space)
         if keep:
-            # Memory for all branch pages, each with at least keep − 1 children, and for the file.
+            # Memory for all branch pages, each with at least keep − 1 children, and for three times the leaves' pages.
             while len(self._tree.state) < n // max(1, keep - 1) + 2 * branch.MARGIN:
                 branch.grow(self._tree)
             while len(self._space.extents) * self._space.facts[spaces.EXTENT] < 3 * n:
@@ -261,7 +261,7 @@ class ClusteredState:
         leaves = self._leaves_without_heaps(lowers, counts, highest)
         if self._format.mysql:  # which notes, as MariaDB does not, which record of a built page came last
             leaves.slots[: len(starts), leaf.LAST] = highest
-        full = len(entries) // keep  # leaves that are full; a last one has the rest, if there is one
+        full = len(entries) // keep  # leaves that are full; a last one has the rest, if there is one (else no row)
         leaves.heaps[:full, :keep] = entries[: full * keep].reshape(full, keep)
         leaves.heaps[full : full + 1, : len(entries) - full * keep] = entries[full * keep :]
         self._begin_file(leaves, lowers, keep_above)
@@ -301,8 +301,8 @@ class ClusteredState:
         while (done := follow(tree, space, events, done, _ALL_ROWS)) < len(events):
             spaces.grow(space)
             branch.grow(tree)
-        split = events[(events[:, leaf.WHAT] == leaf.UP) | (events[:, leaf.WHAT] == leaf.DOWN), leaf.KIND]
-        self._splits += np.bincount(split, minlength=3)[:3]
+        kinds = events[(events[:, leaf.WHAT] == leaf.UP) | (events[:, leaf.WHAT] == leaf.DOWN), leaf.KIND]
+        self._splits += np.bincount(kinds, minlength=3)[:3]
         leaves.facts[leaf.EVENTS] = 0
         if tree.facts[branch.ROOT] < 0 and not leaves.facts[leaf.IS_ROOT]:
             (only,) = chain(leaves)
