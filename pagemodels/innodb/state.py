@@ -261,7 +261,7 @@ class ClusteredState:
         leaves = self._leaves_without_heaps(lowers, counts, highest)
         if self._format.mysql:  # which notes, as MariaDB does not, which record of a built page came last
             leaves.slots[: len(starts), leaf.LAST] = highest
-        full = len(entries) // keep  # leaves that are full; a last one has the rest, if there is one (else no row)
+        full = len(entries) // keep  # full leaves; a last one has the rest, and is not written if nothing is left
         leaves.heaps[:full, :keep] = entries[: full * keep].reshape(full, keep)
         leaves.heaps[full : full + 1, : len(entries) - full * keep] = entries[full * keep :]
         self._begin_file(leaves, lowers, keep_above)

@@ -147,8 +147,9 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
 def _class_of_model(table: Table, page_bytes: int) -> type[FixedModel | IntegerModel]:
     """The class of the model: for integers, or for keys of one width; with costs where these are known."""
     integers = table.column.form == "int"
+    # What rows with overflow pages cost is not modelled.
     has_cost = table.key in ("clustered", "nonclustered") and table.lengths is None
-    if has_cost:  # what rows with overflow pages cost is not modelled
+    if has_cost:
         payload = cells.text_bytes(np.array([table.payload])) if table.payload else np.zeros(1, np.int64)
         longest_key = np.full(1, _LARGEST_INTEGER if integers else 0, np.uint16)
         if table.key == "clustered" and not cells.is_rowid(table):
@@ -257,9 +258,10 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
             payload = payload + 1 + cells.integer_bytes(statuses)  # a serial type of one byte
         return _cells(table, page_bytes, sizes if len(sizes) == 1 else sizes[ranks], payload)
 
-    everywhere, no_status = slice(None), np.zeros(1, np.int64)
-    first = row_cells(everywhere, np.full(1, table.payload), no_status)
-    longest = row_cells(everywhere, np.full(1, max(table.payload, table.longest)), no_status + _HIGHEST_STATUS)
+    # All rows as they come, and as they are at their longest.
+    everywhere, first_status = slice(None), np.zeros(1, np.int64)
+    first = row_cells(everywhere, np.full(1, table.payload), first_status)
+    longest = row_cells(everywhere, np.full(1, max(table.payload, table.longest)), first_status + _HIGHEST_STATUS)
     entries = cells.record(table.column, rowid=True) + sizes
     entry_overflow = cells.stored(entries + _LARGEST_INTEGER, page_bytes, table=False).overflow  # with the widest rowid
     if longest.overflow.any() or (table.key == "nonclustered" and entry_overflow.any()):
