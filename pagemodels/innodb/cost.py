@@ -22,18 +22,8 @@ from keybench.pagemodels.contract import PageModel
 from keybench.pagemodels.costs import lru
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
 from keybench.pagemodels.costs.lru import LruCache
-from keybench.pagemodels.innodb.leaf_memory import (
-    DOWN,
-    EVENTS,
-    FULL,
-    MOVED,
-    NEIGHBOUR,
-    OTHER,
-    ROW,
-    WHAT,
-    events_of,
-    grow,
-)
+from keybench.pagemodels.innodb import leaf_memory as leaf
+from keybench.pagemodels.innodb.leaf_memory import DOWN, FULL, NEIGHBOUR, OTHER, ROW, WHAT
 from keybench.pagemodels.innodb.leaf_splits import load
 from keybench.pagemodels.innodb.model import InnodbModel, Parameters
 from keybench.pagemodels.innodb.model import page_model as without_cost
@@ -100,17 +90,17 @@ class CostModel(InnodbModel):
         for begin in range(0, n, _CHUNK):
             end = min(n, begin + _CHUNK)
             leaf_of_row = np.empty(end - begin, np.int32)
-            done, old_events = begin, int(leaves.facts[EVENTS])
+            done, old_events = begin, int(leaves.facts[leaf.EVENTS])
             while (done := load(leaves, ranks, done, end, leaf_of_row)) < end:
-                grow(leaves)
-            events = events_of(leaves)[old_events:]
+                leaf.grow(leaves)
+            events = leaf.events_of(leaves)[old_events:]
             # A row for each page for which there is memory now.
             beside = np.pad(beside, ((0, len(leaves.slots) - len(beside)), (0, 0)), constant_values=_NONE)
             cache.use(_touches(begin, leaf_of_row, events, _neighbours_of_full(events, beside)))
         read, written = cache.counted(lru.READ), cache.counted(lru.LEFT)
         if self.redo is None:
             return LoadCost(read)
-        log = self.redo.log(rows, events_of(leaves))
+        log = self.redo.log(rows, leaf.events_of(leaves))
         return LoadCost(read, written if _without_checkpoints(log, written, room, server) else None, log)
 
     def _room(self, server: Server) -> tuple[int, int]:
@@ -208,7 +198,7 @@ class Redo:
             body = _INSERT_HEADER + self.record_bytes - self.header_bytes - min(shared, self.key_bytes)
             undo = _record(1 + self._undo_record(load.rows_per_tx), _UNDO_PAGE_NUMBER)
             row_bytes = (end - begin) * (undo + _END + _record(body, pages) + _END)
-            split_bytes = len(splits) * _SPLIT + int(splits[:, MOVED].sum()) * _record(body)
+            split_bytes = len(splits) * _SPLIT + int(splits[:, leaf.MOVED].sum()) * _record(body)
             neighbour_bytes = (len(of_part) - len(splits)) * _SPLIT / 2  # about half: no page is new
             commit_bytes = (end - begin) / load.rows_per_tx * _COMMIT
             total[part] = round(row_bytes + split_bytes + neighbour_bytes + commit_bytes)

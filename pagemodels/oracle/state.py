@@ -10,22 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
+from keybench.pagemodels.half_split import kernel as split_kernel
 from keybench.pagemodels.half_split.build import DELETED, States, parents_of, sweep_leaf
-from keybench.pagemodels.half_split.kernel import (
-    COUNT,
-    LAST,
-    LOWER,
-    NEXT,
-    PREVIOUS,
-    UPPER,
-    USED,
-    USED_SLOTS,
-    Leaves,
-    SplitRules,
-    assign,
-    find,
-    split,
-)
+from keybench.pagemodels.half_split.kernel import COUNT, LAST, LOWER, NEXT, PREVIOUS, UPPER, USED, USED_SLOTS, Leaves
 from keybench.pagemodels.half_split.levels import Kept, pages_of
 from keybench.pagemodels.half_split.model import SplitState
 from keybench.pagemodels.ranking import Integers, Sizes
@@ -56,14 +43,14 @@ def _unlink(leaves: Leaves, slot: int) -> None:
         slots[after, LOWER] = lower
     if state[LAST] == slot:
         state[LAST] = before
-    assign(leaves, owner, lower, upper)
+    split_kernel.assign(leaves, owner, lower, upper)
 
 
 @kernel
 def sweep_reached(leaves: Leaves, sizes: Sizes, states: States, deleted: NDArray[np.int32], ranks: Integers) -> None:
     """Removes the deleted entries of all leaves into which these ranks go. `deleted`: their number in each slot."""
     for rank in ranks:
-        slot = find(leaves, rank)
+        slot = split_kernel.find(leaves, rank)
         if deleted[slot]:
             sweep_leaf(leaves, sizes, states, slot)
             deleted[slot] = 0
@@ -72,7 +59,7 @@ def sweep_reached(leaves: Leaves, sizes: Sizes, states: States, deleted: NDArray
 @kernel
 def insert(
     leaves: Leaves,
-    rules: SplitRules,
+    rules: split_kernel.SplitRules,
     sizes: Sizes,
     states: States,
     deleted: NDArray[np.int32],
@@ -88,7 +75,7 @@ def insert(
     for i in range(len(ranks)):
         # The rank's leaf. Its deleted entries go.
         rank = ranks[i]
-        slot = find(leaves, rank)
+        slot = split_kernel.find(leaves, rank)
         if deleted[slot]:
             sweep_leaf(leaves, sizes, states, slot)
             deleted[slot] = 0
@@ -114,7 +101,7 @@ def insert(
         taken[taken[0, 1], 0] = i
         taken[taken[0, 1], 1] = leaves.births[new]
         _unlink(leaves, new)
-        split(leaves, rules, sizes, slot, rank, i, new)
+        split_kernel.split(leaves, rules, sizes, slot, rank, i, new)
     return len(ranks)
 
 
