@@ -144,11 +144,11 @@ class SortedBuild:
         room, keys = self.leaf(fill_factor), len(states)
         pages = pages_needed(sizes, states, room) if len(sizes) else self._pages(present, room)
         rule = self.rule(fill_factor)
-        leaves = LevelMemory(keys, rule, max(pages + pages // 4, LevelMemory.usual_pages(keys, rule)))
+        leaf_level = LevelMemory(keys, rule, max(pages + pages // 4, LevelMemory.usual_pages(keys, rule)))
         lowers, births = np.empty(pages, np.int64), np.empty(pages, np.int64)
-        fill_leaves(leaves.leaves, sizes, states, room, self.overlap, lowers, births)
-        leaves.leaves.kinds[:pages] = FIRST
-        leaves.link(np.arange(pages), lowers)
+        fill_leaves(leaf_level.leaves, sizes, states, room, self.overlap, lowers, births)
+        leaf_level.leaves.kinds[:pages] = FIRST
+        leaf_level.link(np.arange(pages), lowers)
         # The levels above, whose entries are the lower borders of the pages below.
         births_by_level, branch_levels = [births], list[LevelPages]()
         room = self.branch(fill_factor)
@@ -160,9 +160,10 @@ class SortedBuild:
             lowers = entries[starts]
             branch_levels.append(LevelPages.unsplit(lowers, births, np.append(starts[1:], len(entries)), entries))
             births_by_level.append(births)
+        # The numbers of all pages, as `births` hold them.
         leaf_numbers, *branch_numbers = numbers_by_birth(births_by_level)
-        leaves.leaves.births[:pages] = -1 - leaf_numbers
-        levels = [leaves]
+        leaf_level.leaves.births[:pages] = -1 - leaf_numbers
+        levels = [leaf_level]
         for level, numbers in zip(branch_levels, branch_numbers, strict=True):
             levels.append(level_of(keys, branch, level._replace(births=-1 - numbers)))
         return levels

@@ -124,20 +124,20 @@ def _by_bytes(leaves: LeafPages, count: int, rank: int) -> tuple[int, int]:
     for i in range(count):
         total += sizes[leaf.rank_of(scratch[i])]
     half = (total + leaf.directory(count + 1)) // 2
-    used, taken = 0, 0  # bytes and number of the records of the lower half
+    used, lower = 0, 0  # bytes and number of the records in the lower half
     while True:
-        following = rank if taken == at else leaf.rank_of(scratch[taken - 1 if taken > at else taken])
+        following = rank if lower == at else leaf.rank_of(scratch[lower - 1 if lower > at else lower])
         used += int(sizes[following])
-        taken += 1
-        if used + leaf.directory(taken) >= half or taken == count + 1:
+        lower += 1
+        if used + leaf.directory(lower) >= half or lower == count + 1:
             break
-    if used + leaf.directory(taken) > leaves.facts[leaf.ROOM] or taken == count + 1:
-        taken -= 1  # the last one goes to the upper half
-    if taken == at:  # the new record is the lowest of the upper half
+    if used + leaf.directory(lower) > leaves.facts[leaf.ROOM] or lower == count + 1:
+        lower -= 1  # the last one goes to the upper half
+    if lower == at:  # the new record is the lowest of the upper half
         if at == 0:  # but then all records are there: so it goes alone to the lower half
             return 0, leaf.rank_of(scratch[0])
         return at, rank
-    first = taken - 1 if taken > at else taken
+    first = lower - 1 if lower > at else lower
     return first, leaf.rank_of(scratch[first])
 
 

@@ -306,20 +306,26 @@ def take_single_page(space: Tablespace, segment: int, hint: int) -> int:
 
 
 @kernel
+def _room_of(space: Tablespace, segment: int) -> tuple[int, bool, bool]:
+    """(unused pages of a segment's extents, whether it uses less than half an extent, whether it grows by extents). It
+    grows if less than an eighth of its pages is unused; with MariaDB also less than four extents."""
+    facts, pages, first_number = space.facts, space.facts[EXTENT], SEGMENTS + 3 * segment
+    in_partial = facts[first_number + IN_PARTIAL]
+    unused = (length(space, 2 * segment + 1) + length(space, 2 * segment)) * pages - in_partial
+    used = facts[first_number + FULL] * pages + in_partial + facts[first_number + SINGLE]
+    is_small = used < pages // 2
+    is_dense = 8 * unused < used + unused if facts[MYSQL] else unused < min((used + unused) // 8, 4 * pages)
+    return unused, is_small, is_dense and not is_small
+
+
+@kernel
 def allocate(space: Tablespace, segment: int, hint: int, direction: int) -> int:
     """Takes a page for a segment, and returns its number (fseg_alloc_free_page_low). `hint`: the number that it should
     have. `direction`: 1 for a page to the right of the one that splits, −1 to the left, 0 for neither."""
     facts, pages = space.facts, space.facts[EXTENT]
     if facts[MYSQL] and facts[SIZE] < pages:  # where no extents are reserved, each page asks for two (…_page_general)
         reserve(space, 0)
-    partial, of_segment = 2 * segment + 1, SEGMENTS + 3 * segment  # list of partly used extents; place in `facts`
-    # `spare`: unused pages of the segment's extents. `used`: its used pages. `few`: these are less than half an extent.
-    spare = (length(space, partial) + length(space, 2 * segment)) * pages - facts[of_segment + IN_PARTIAL]
-    used = facts[of_segment + FULL] * pages + facts[of_segment + IN_PARTIAL] + facts[of_segment + SINGLE]
-    few = used < pages // 2
-    # A segment grows if less than an eighth of its pages is spare, with MariaDB also less than four extents.
-    lacks_spare = 8 * spare < used + spare if facts[MYSQL] else spare < min((used + spare) // 8, 4 * pages)
-    grows = not few and lacks_spare
+    unused, is_small, grows = _room_of(space, segment)
     if hint >= min(facts[LIMIT], facts[SIZE]):
         hint = 0
     # The cases of the source, in its order.
@@ -338,10 +344,10 @@ def allocate(space: Tablespace, segment: int, hint: int, direction: int) -> int:
         return _take_page(space, segment, page)
     if is_own:  # with MySQL, the next unused page of the hint's extent
         return _take_page(space, segment, _first_unused(space, extent, hint % pages))
-    if spare > 0:  # a page of the segment's partly used extents, else of its empty ones
-        extent = first(space, partial if length(space, partial) else 2 * segment)
+    if unused > 0:  # a page of the segment's partly used extents, else of its empty ones
+        extent = first(space, 2 * segment + 1 if length(space, 2 * segment + 1) else 2 * segment)
         return _take_page(space, segment, _first_unused(space, extent, 0))
-    if few:
+    if is_small:
         return take_single_page(space, segment, hint)
     return _take_page(space, segment, _first_unused(space, _next_extent(space, segment), 0))
 
