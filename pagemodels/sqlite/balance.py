@@ -53,9 +53,9 @@ def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: i
     pages = i + 1
     # Cells go back to the right, from the last pair of pages to the first.
     for i in range(pages - 1, 0, -1):
-        right, left, last = filled[i], filled[i - 1], ends[i - 1] - 1
+        right, left, last = filled[i], filled[i - 1], ends[i - 1] - 1  # `last`: the left page's last cell
         pointer = trees.POINTER if i == pages - 1 else 0  # balance_nonroot leaves it out in the last pair
-        while last >= 0:
+        while last >= 0:  # an empty right page takes a cell in any case
             if right != 0 and (bulk or right + sizes[last + ahead] > left - (sizes[last] - pointer)):
                 break
             right += sizes[last + ahead]
@@ -239,19 +239,25 @@ def _append(tree: Tree, file: Ints, parent: int, leaf: int) -> None:
 
 
 @inlined
-def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
-    """Balances a child with its siblings: one on each side, or two at an end; with one before it in a sorted build."""
-    facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
-    # Which siblings: `count` of them, whose places in the parent begin at `first`, and in `children` at `links`. The
-    # parent has last + 1 children.
-    links, last, at = trees.children_of(tree, parent), int64(branches[parent, trees.CELLS]), int64(0)
-    siblings = children[links : links + last + 1]
+def _choose_siblings(tree: Tree, parent: int, page: int) -> tuple[int, int]:
+    """Which children of a parent are balanced with its child `page`: one on each side, or two at an end; in a sorted
+    build only one before it. Returns (the place of the first of them among the children, their number)."""
+    links, last, at = trees.children_of(tree, parent), int64(tree.branches[parent, trees.CELLS]), int64(0)
+    siblings = tree.children[links : links + last + 1]
     for i in range(len(siblings)):  # the page's place; without an `if`, so that many are compared at a time
         at += i * (siblings[i] == page)
-    most = 3 - facts[trees.BULK]
+    most = 3 - tree.facts[trees.BULK]
     count = min(most, last + 1)
-    first = 0 if count < most or at == 0 else min(at - 1, last + 1 - most)
-    links += first
+    return int64(0 if count < most or at == 0 else min(at - 1, last + 1 - most)), int64(count)
+
+
+@inlined
+def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
+    """Balances a child, a page of this level, with its siblings."""
+    facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
+    # Which siblings: `count` of them, whose names in `children` begin at `links`; `behind` more follow them.
+    first, count = _choose_siblings(tree, parent, page)
+    links, behind = trees.children_of(tree, parent) + first, int64(branches[parent, trees.CELLS]) + 1 - first - count
     # Their n cells to the pool. `even`: whether all cells of the b-tree have one size; `alike`: those of these leaves.
     even, ahead = facts[trees.CELL_BYTES] > 0, int64(0 if level == 0 and facts[trees.ROWS_IN_LEAVES] else 1)
     n, alike = _pool_siblings(tree, parent, links, count, level, ahead)
@@ -264,9 +270,9 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     for i in range(count):
         trees.touch(tree, pool[trees.TAKEN, i], trees.kind_of(level), lru.CHANGED)
     _renumber(tree, file, count, number, level)
-    # Parent and pages are written: the siblings behind move, then the cells in the parent count.
+    # Parent and pages are written: the names behind move, and in the end the bytes of the new dividers count.
     if number != count:
-        move(children, links + number, links + count, last + 1 - first - count)
+        move(children, links + number, links + count, behind)
         branches[parent, trees.CELLS] += number - count
     if level == 0:
         _put_leaves(tree, parent, links, count, number, ahead)
