@@ -281,14 +281,14 @@ class SplitModel:
         leaves = split_levels.build_level(ranks, self.leaf, sizes)
         levels = [leaves, *split_levels.build_branches(leaves, self.branch)]
         births = [level.births for level in levels]
-        noted = self._checkpoints(leaves, [*checkpoints, n], totals)
+        points = self._checkpoints(leaves, [*checkpoints, n], totals)
         return PageStats.from_chain(
-            noted[-1],
+            points[-1],
             split_levels.numbers_by_birth(births, root_before_leaf=self.root_before_leaf)[0],
             leaves.rows,
             fragmentation=self.fragmentation,
             branch_pages=sum(map(len, levels[1:])),
-            checkpoints=noted[:-1],
+            checkpoints=points[:-1],
         )
 
     def _checkpoints(
@@ -296,14 +296,14 @@ class SplitModel:
     ) -> tuple[Checkpoint, ...]:
         """The leaf level after each of these numbers of rows. `totals`: as of `_insert`."""
         births_by_kind = {kind: np.sort(leaves.births[leaves.kinds == kind]) for kind in (APPEND, EDGE, INTERIOR)}
-        noted = []
+        points = []
         for rows in checkpoints:
             splits = {kind: int(np.searchsorted(births, rows)) for kind, births in births_by_kind.items()}
             pages = 1 + sum(splits.values())
             used = int(totals[rows - 1]) if rows and totals is not None else rows  # totals[i] is of i + 1 entries
             density = self.density(rows, used, pages)
-            noted.append(Checkpoint(rows, pages, splits[APPEND], splits[EDGE], splits[INTERIOR], density))
-        return tuple(noted)
+            points.append(Checkpoint(rows, pages, splits[APPEND], splits[EDGE], splits[INTERIOR], density))
+        return tuple(points)
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ _SPLIT, _COMMIT = 200, 300
 """Bytes of log, about: of a split, for headers, links and allocation of the new page, without the records that move; of
 a transaction, for its begin, its commit and the purge of its undo log."""
 _TWO_BYTES, _THREE_BYTES = 1 << 7, (1 << 7) + (1 << 14)
-"""Numbers from here on take so many bytes (MIN_2BYTE, MIN_3BYTE)."""
+"""Numbers from here on take two bytes, or three (MIN_2BYTE, MIN_3BYTE)."""
 _SHORT = 15
 """The length of a record's rest that its first byte can hold, at most."""
 _INSERT_HEADER = 6

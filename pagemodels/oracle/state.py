@@ -18,6 +18,10 @@ from keybench.pagemodels.half_split.model import SplitState
 from keybench.pagemodels.ranking import Integers, Sizes
 
 
+_NEXT_EMPTY, _REUSED = range(2)
+"""Fields of `progress` in `insert`: the place in `empty` to go on from; how many of these leaves splits took."""
+
+
 @kernel
 def deleted_entries(leaves: Leaves, states: States, deleted: NDArray[np.int32]) -> None:
     """Writes to `deleted` the number of deleted entries in each slot."""
@@ -65,12 +69,13 @@ def insert(
     deleted: NDArray[np.int32],
     empty: Integers,
     ranks: Integers,
-    taken: Integers,
+    reused: Integers,
+    progress: Integers,
 ) -> int:
     """Inserts ranks in order of arrival until a split finds no leaf to take. Returns how many were inserted. `deleted`:
     the number of deleted entries in each slot. `empty`: the slots that had no other entries, in the order in which
-    splits take them as new leaves. `taken`: (1 + len(empty), 2). Its row 0 has the place in `empty` to go on from, and
-    how many leaves were taken. Its row j has, of the j-th leaf taken, the row that took it and its old `births`."""
+    splits take them as new leaves. `reused`: (len(empty), 2); gets, of each leaf that a split took, that row and the
+    leaf's old `births`. `progress`: (2,), by the names above."""
     slots, content, state = leaves.slots, leaves.content, leaves.state
     for i in range(len(ranks)):
         # The rank's leaf. Its deleted entries go.
@@ -88,18 +93,18 @@ def insert(
             continue
         # Else a split. The next leaf that still has only deleted entries becomes its new leaf.
         new = -1
-        while new < 0 and taken[0, 0] < len(empty):
-            candidate = empty[taken[0, 0]]
-            taken[0, 0] += 1
+        while new < 0 and progress[_NEXT_EMPTY] < len(empty):
+            candidate = empty[progress[_NEXT_EMPTY]]
+            progress[_NEXT_EMPTY] += 1
             if deleted[candidate] and deleted[candidate] == slots[candidate, COUNT]:
                 new = candidate
         if new < 0:
             return i
         sweep_leaf(leaves, sizes, states, new)
         deleted[new] = 0
-        taken[0, 1] += 1
-        taken[taken[0, 1], 0] = i
-        taken[taken[0, 1], 1] = leaves.births[new]
+        reused[progress[_REUSED], 0] = i
+        reused[progress[_REUSED], 1] = leaves.births[new]
+        progress[_REUSED] += 1
         _unlink(leaves, new)
         split_kernel.split(leaves, rules, sizes, slot, rank, i, new)
     return len(ranks)
@@ -115,11 +120,11 @@ class OracleState(SplitState):
             super().insert(ranks)
             return
         self._mark_as_present(ranks)
-        taken = self._insert_among_deleted(ranks)
-        if len(taken):
+        reused = self._insert_among_deleted(ranks)
+        if len(reused):
             self._drop_borders()
         self._make_branches()
-        self._number_new_pages({row: -1 - birth for row, birth in taken.tolist()})
+        self._number_new_pages({row: -1 - birth for row, birth in reused.tolist()})
 
     def _insert_among_deleted(self, ranks: Integers) -> Integers:
         """Inserts into the leaves. Returns, of each leaf that a split took, (that row, old `births`): (leaves, 2)."""
@@ -129,15 +134,16 @@ class OracleState(SplitState):
         empty = np.flatnonzero((deleted > 0) & (deleted == level.leaves.slots[:, COUNT]))
         empty = empty[empty < level.leaves.state[USED_SLOTS]]  # slots behind these hold no leaf
         empty = empty[np.argsort(-1 - level.leaves.births[empty])]  # the lowest page number first
-        taken = np.zeros((len(empty) + 1, 2), np.int64)
+        reused, progress = np.empty((len(empty), 2), np.int64), np.zeros(2, np.int64)
         # While there are empty leaves, the order of splits decides who takes which. Later rows go group by group.
         done = 0
         if len(empty):
-            done = insert(level.leaves, level.rules, self._sizes, self._states, deleted, empty, ranks, taken)
+            leaves, rules = level.leaves, level.rules
+            done = insert(leaves, rules, self._sizes, self._states, deleted, empty, ranks, reused, progress)
         sweep_reached(level.leaves, self._sizes, self._states, deleted, ranks[done:])
         self._deleted = int(deleted[: level.leaves.state[USED_SLOTS]].sum())
         level.insert_from(done, ranks, self._sizes)
-        return taken[1 : 1 + taken[0, 1]]
+        return reused[: progress[_REUSED]]
 
     def _drop_borders(self) -> None:
         """Removes from the branch blocks the borders of leaves that splits took, and then blocks without any border."""

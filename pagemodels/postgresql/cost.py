@@ -4,7 +4,7 @@ Rows touch the pages that `plain_cache.py` lists. These go through a cache of th
 page that was used often stays longer (`_MOST_USES`). A changed page is written when it leaves the cache, or after a
 checkpoint has begun.
 
-The log is a sum: so many bytes for each row and each split, and a page as a whole at its first change after a
+The log is a sum: some bytes for each row and each split, and a page as a whole at its first change after a
 checkpoint. Bytes are means: where a batch of rows begins on its page of the heap, or whether a new entry stays on the
 old leaf, makes no difference here. A record has a header, one for each page that it names, and its own data
 (XLogRecordAssemble in xloginsert.c; structures in xlogrecord.h, nbtxlog.h and heapam_xlog.h, the same in 13 to 18).
@@ -208,7 +208,7 @@ class _WriteAheadLog:
         return log
 
     def _set_trigger(self) -> None:
-        """The next checkpoint begins with the segment that lies so many segments further on (XLogCheckpointNeeded)."""
+        """The next checkpoint begins with a segment, `segments` of them further on (XLogCheckpointNeeded)."""
         self.facts[_TRIGGER] = (self.facts[_PLACE] // self.segment + self.segments) * self.segment
 
     def begin_checkpoint(self, changed: Integers) -> None:

@@ -63,20 +63,20 @@ class PostingLists:
         entries = np.repeat(ranks, self.times) if self.parents is None else ranks[self.parents]
         rule = split_kernel.Rule(room=SPACE, room_last=SPACE, smallest=self.entry)
         level, counts = LevelMemory.empty(len(ranks), rule), np.zeros((len(ranks), 2), np.int32)
-        noted = []
+        points = []  # the leaf level at each checkpoint, and in the end
         for begin, end in pairwise([0, *(keys * self.times for keys in checkpoints), len(entries)]):
             self._insert(level, counts, entries[:end], begin)
-            noted.append(self._checkpoint(level, end))
+            points.append(self._checkpoint(level, end))
         order, leaves = level.slots_by_key(), level.leaves
         rows = rows_of(leaves, counts[:, ALL])[order]
         tree = TreeLevel(leaves.births[order], leaves.kinds[order], rows)
         levels = [tree, *build_branches(tree, self.branch)]
         return PageStats.from_chain(
-            noted[-1],
+            points[-1],
             numbers_by_birth([each.births for each in levels])[0],
             rows,
             branch_pages=sum(map(len, levels[1:])),
-            checkpoints=tuple(replace(at, rows=at.rows // self.times) for at in noted[:-1]),
+            checkpoints=tuple(replace(at, rows=at.rows // self.times) for at in points[:-1]),
         )
 
     def _insert(self, level: LevelMemory, counts: Counts, entries: Integers, row: int) -> None:
