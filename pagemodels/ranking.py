@@ -76,7 +76,7 @@ def is_permutation(numbers: Integers) -> bool:
     return bool(_is_among(numbers, len(numbers)).all())
 
 
-def chosen(ranks: Integers, keys: int) -> NDArray[np.bool_]:
+def mask_of(ranks: Integers, keys: int) -> NDArray[np.bool_]:
     """(keys,): for each rank below `keys`, whether it is in `ranks`. UsageError for other or repeated ranks."""
     is_chosen = _is_among(ranks, keys)
     if int(np.count_nonzero(is_chosen)) != len(ranks):

@@ -26,7 +26,7 @@ from keybench.pagemodels.half_split.build import ABSENT, DELETED, PRESENT, PageD
 from keybench.pagemodels.half_split.kernel import APPEND, EDGE, INTERIOR, USED_SLOTS, Rule
 from keybench.pagemodels.half_split.levels import NO_SIZES, Kept, LevelMemory, LevelPages, TreeLevel, level_of
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import Integers, Sizes, chosen, is_permutation, require
+from keybench.pagemodels.ranking import Integers, Sizes, is_permutation, mask_of, require
 
 _NO_NUMBERS: Mapping[int, int] = {}
 _FEW = 64  # at most one of 64 keys deleted is few: their leaves are looked up, instead of going through all leaves
@@ -160,7 +160,7 @@ class SplitState:
 
     def _states_of(self, ranks: Integers) -> States:
         """(keys,): states where these keys alone are present. UsageError for ranks that are no keys or come twice."""
-        return np.where(chosen(ranks, self._keys), np.uint8(PRESENT), np.uint8(ABSENT))
+        return np.where(mask_of(ranks, self._keys), np.uint8(PRESENT), np.uint8(ABSENT))
 
     def _mark_as_present(self, ranks: Integers) -> None:
         """Makes absent keys present. UsageError, and nothing is changed, unless all of these keys can be inserted."""

@@ -27,7 +27,7 @@ from keybench.pagemodels.innodb.records import MERGE_THRESHOLD, PAGE_BYTES, PAGE
 from keybench.pagemodels.innodb.server_pages import InnodbPages, fill_branches, fill_heaps, fill_space
 from keybench.pagemodels.innodb.tablespace import Tablespace
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import Integers, Sizes, chosen
+from keybench.pagemodels.ranking import Integers, Sizes, mask_of
 
 MOST_ROWS = 1 << 31
 """Ranks are 32-bit integers."""
@@ -127,7 +127,7 @@ class ClusteredState:
     def build(self, ranks: Integers, fill: int) -> None:
         """Replaces the index by one that is built from these keys, in any order, at a fill factor in %."""
         full_pages = self._full_pages(fill)
-        self._build_from(chosen(ranks, self._keys), *full_pages)
+        self._build_from(mask_of(ranks, self._keys), *full_pages)
 
     def rebuild(self, fill: int) -> None:
         """Replaces the index by one that is built from the keys that are not deleted."""
@@ -140,7 +140,7 @@ class ClusteredState:
         pages.require(len(ranks))
         if not isinstance(pages, InnodbPages) or pages.extents is None:
             raise UsageError("the page model of InnoDB goes on from InnoDB's own pages only: read them from its file.")
-        present, entries = chosen(ranks, self._keys), pages.levels[0].entries
+        present, entries = mask_of(ranks, self._keys), pages.levels[0].entries
         self._earlier_counters += self._tree_counters()
         self._present, self._deleted = present, []
         self._marked[:] = False
@@ -163,7 +163,7 @@ class ClusteredState:
 
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
-        if bool((chosen(ranks, self._keys) & (self._present | self._marked)).any()):
+        if bool((mask_of(ranks, self._keys) & (self._present | self._marked)).any()):
             raise UsageError("some of the keys are there already, or not cleaned up yet: leave them out.")
         self._present[ranks] = True
         begin = 0
@@ -173,7 +173,7 @@ class ClusteredState:
 
     def delete(self, ranks: Integers) -> None:
         """Marks keys as deleted, in order; `clean` then removes them. UsageError for a key that is not there."""
-        if bool((chosen(ranks, self._keys) & ~self._present).any()):
+        if bool((mask_of(ranks, self._keys) & ~self._present).any()):
             raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
         self._present[ranks] = False
         self._marked[ranks] = True

@@ -17,7 +17,6 @@ from keybench.pagemodels.half_split.levels import Kept, pages_of
 from keybench.pagemodels.half_split.model import SplitState
 from keybench.pagemodels.ranking import Integers, Sizes
 
-
 _NEXT_EMPTY, _REUSED = range(2)
 """Fields of `progress` in `insert`: the place in `empty` to go on from; how many of these leaves splits took."""
 

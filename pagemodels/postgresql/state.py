@@ -34,7 +34,7 @@ from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.postgresql.posting_lists import density_of, merged_bytes, rows_of
 from keybench.pagemodels.postgresql.records import HEAP_OVERHEAD, LINE_POINTER, PAGE_BYTES
 from keybench.pagemodels.postgresql.split_point import SPACE, best_between_keys
-from keybench.pagemodels.ranking import Integers, chosen
+from keybench.pagemodels.ranking import Integers, mask_of
 
 ONE, TWO, MERGED = range(3)
 """One entry; two entries of two versions; one item for both."""
@@ -112,7 +112,7 @@ class NbtreeState(SplitState):
                 "rows are updated while the index has entries of dead rows, which PostgreSQL deletes before a page "
                 "splits, and its page model does not follow that: vacuum first (clean = true)."
             )
-        if (self._states[chosen(ranks, self._keys)] != PRESENT).any():
+        if (self._states[mask_of(ranks, self._keys)] != PRESENT).any():
             raise UsageError(f"{len(ranks):,} keys cannot be updated: not all of them are there.")
         self._changed |= len(ranks) > 0
         self._knows_next_place = self._knows_places = False

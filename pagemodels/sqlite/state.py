@@ -11,7 +11,7 @@ from keybench.compiled import allocating, kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import Integers, Sizes, chosen, earlier_equals
+from keybench.pagemodels.ranking import Integers, Sizes, earlier_equals, mask_of
 from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
@@ -170,7 +170,7 @@ class State:
 
     def build(self, ranks: Integers, fill: int) -> None:
         """Replaces the b-tree by the one that VACUUM makes of these keys, in any order. UsageError for wrong `fill`."""
-        self._replace(np.flatnonzero(chosen(ranks, self._keys)), fill)
+        self._replace(np.flatnonzero(mask_of(ranks, self._keys)), fill)
 
     def rebuild(self, fill: int) -> None:
         """Replaces the b-tree by the one that VACUUM makes of it. UsageError for a `fill` but 100 %."""
@@ -178,13 +178,13 @@ class State:
 
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
-        if bool((chosen(ranks, self._keys) & self._present()).any()):
+        if bool((mask_of(ranks, self._keys) & self._present()).any()):
             raise UsageError("some of the keys are there already: leave them out.")
         self._load(ranks)
 
     def delete(self, ranks: Integers) -> None:
         """Deletes keys, in order; pages are balanced and given back at once. UsageError for a key that is not there."""
-        if bool((chosen(ranks, self._keys) & ~self._present()).any()):
+        if bool((mask_of(ranks, self._keys) & ~self._present()).any()):
             raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
         self._erase(ranks)
         self._characters[ranks], self._statuses[ranks] = self._values.payload, 0
@@ -280,7 +280,7 @@ class TreeState(State):
         `fill_tree`. UsageError if keys and pages do not fit together."""
         tree, file = self._empty(), file_pages.new_file(self._page_bytes)
         tree.facts[_SPLITS] = self._tree.facts[_SPLITS]
-        fill_tree(tree, file, np.flatnonzero(chosen(ranks, self._keys)), pages, borders)
+        fill_tree(tree, file, np.flatnonzero(mask_of(ranks, self._keys)), pages, borders)
         self._tree, self._file = tree, file
 
 
@@ -313,7 +313,7 @@ class IndexedState(State):
     def build(self, ranks: Integers, fill: int) -> None:
         """Replaces both b-trees by those that VACUUM makes of these keys, which came in this order. UsageError for a
         `fill` but 100 %, and for ranks that come twice or are out of range."""
-        present = chosen(ranks, self._keys)
+        present = mask_of(ranks, self._keys)
         cells.require_fill(fill)
         self._give_rowids(ranks, 0)
         self._replace(np.flatnonzero(present), fill)
