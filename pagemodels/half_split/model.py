@@ -256,9 +256,8 @@ class SplitModel:
     build: SortedBuild
     deletion: PageDeletion | None = None
     """None for an engine that cleans nothing up by itself."""
-    kind: Callable[..., SplitState] = SplitState
-    """The class of the index with a past, or what makes one: from the model, the number of keys and, if they differ,
-    the entries' sizes."""
+    make_state: Callable[..., SplitState] = SplitState
+    """Makes the index with a past, from the model, the number of keys and, if they differ, the entries' sizes."""
     fragmentation: Literal["back links", "not adjacent"] = "back links"
     """The engine's own definition, as a share of the leaf pages."""
     root_before_leaf: bool = False
@@ -266,7 +265,7 @@ class SplitModel:
 
     def state(self, keys: int) -> IndexState:
         """An empty index, into which `keys` keys will come in all."""
-        return self.kind(self, keys)
+        return self.make_state(self, keys)
 
     def insert(self, ranks: Integers, checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,), a permutation of 0 … n − 1.
@@ -349,7 +348,7 @@ class SizedSplitModel:
     def sized_state(self, sizes: Sizes) -> IndexState:
         """An empty index, into which entries of these sizes will come in all, by rank: (keys,)."""
         self._require(sizes, len(sizes))
-        return self.model.kind(self.model, len(sizes), sizes)
+        return self.model.make_state(self.model, len(sizes), sizes)
 
     def _require(self, sizes: Sizes, rows: int) -> None:
         """UsageError unless there is a size for each row, and none is too small."""

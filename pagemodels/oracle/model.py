@@ -71,7 +71,7 @@ def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel |
     leaf = Rule.halves(_entries_of_leaf(entry), ALONE)
     model = SplitModel(
         build=_sorted_build(lambda pctfree: max(1, entries.built_bytes(pctfree) // entry), leaf, width),
-        kind=OracleState,
+        make_state=OracleState,
         leaf=leaf,
         branch=_branch_rule(width),
         density=lambda n, _used, pages: 100 * n * entry / (pages * entries.LEAF_BYTES),
@@ -103,7 +103,7 @@ def _sized_model(table: Table, parameters: Parameters) -> SizedByValue:
     leaf = Rule(room=room, room_last=room, keep_append=ALONE, smallest=smallest)
     model = SplitModel(
         build=_sorted_build(entries.built_bytes, leaf, usual_key),
-        kind=OracleState,
+        make_state=OracleState,
         leaf=leaf,
         branch=_branch_rule(usual_key),
         density=lambda _rows, used, pages: 100 * used / (pages * room),

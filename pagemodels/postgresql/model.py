@@ -114,7 +114,7 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
     of_one_length = heap if heap.row < _TOASTED_FROM and not table.lengths else Heap(0)
     model = CostModel(
         table_rows=max(1, heap.rows),
-        kind=partial(NbtreeState, entry=item, fillfactor=fillfactor, heap=of_one_length),
+        make_state=partial(NbtreeState, entry=item, fillfactor=fillfactor, heap=of_one_length),
         row_log=RowLog(
             entry=records.entry_bytes(column),
             data=records.row_data_bytes(column, table.payload, dated=table.by_date),
