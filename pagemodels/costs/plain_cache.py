@@ -66,7 +66,7 @@ class PlainCacheModel(SplitModel):
 
     def touches(self, load: Load) -> Iterator[Touches]:
         """The pages that rows touch, in order, for some thousands of rows at a time; valid until the next ones."""
-        level = build_level(load.ranks, self.leaf, noted=True)
+        level = build_level(load.ranks, self.leaf, notes_pages=True)
         above = build_branches(level, self.branch)
         branches = ancestry(above[0] if above else None)
         index = _Index(

@@ -1,6 +1,6 @@
 """Which page of a level each row touches.
 
-Of leaves the model notes it as it inserts rows (`TreeLevel.noted`): 4 bytes a row. For the levels above them nothing
+Of leaves the model notes it as it inserts rows (`TreeLevel.page_of_row`): 4 bytes a row. For the levels above them nothing
 about single rows is kept. A split gives the upper entries of a page to a new page. So a final page and the pages from
 which it was split off tell where an entry was at a time: on the final page of its key, or, if that was not there yet,
 on the page from which it came, and so on.
@@ -116,9 +116,9 @@ def find_pages(pages: Ancestry, final: Borders, ranks: Integers | Pages, first: 
 
 def leaves_touched(level: TreeLevel, chunk: int = 1 << 15) -> Iterator[tuple[int, Pages]]:
     """For `chunk` rows at a time: (the first of these rows, the leaf into which each goes, by its place in key order).
-    `level`: leaves for which `build_level` has `noted` the pages."""
-    noted, places = level.noted, level.places
-    assert noted is not None
+    `level`: leaves for which `build_level` has noted the pages."""
+    page_of_row, places = level.page_of_row, level.places
+    assert page_of_row is not None
     assert places is not None
-    for first in range(0, len(noted), chunk):
-        yield first, places[noted[first : first + chunk]]
+    for first in range(0, len(page_of_row), chunk):
+        yield first, places[page_of_row[first : first + chunk]]

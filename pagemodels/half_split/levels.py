@@ -40,7 +40,7 @@ class LevelMemory:
     def __init__(self, keys: int, rule: Rule, slots: int) -> None:
         """Makes room for `slots` pages; none is part of the level yet (`link`). `keys`: all ranks are below it."""
         self.keys, self.rules = keys, rule.for_kernel()
-        self.noted = _NONE
+        self.page_of_row = _NONE
         """(rows,): room for the page into which each row goes, as `kernel.insert` numbers pages; (0,): not noted."""
         # A cell is a fourth to an eighth of a full page wide, so that few steps lead from its first leaf to any other.
         shift = max(0, (max(1, rule.room_last // rule.smallest) // 4).bit_length() - 1)
@@ -106,7 +106,7 @@ class LevelMemory:
         """Inserts ranks. ranks[i] arrives as row start + times[i], or start + i if `times` is empty. `sizes`: of the
         entries by rank; empty if entries are counted."""
         while True:
-            done = split_kernel.insert(self.leaves, self.rules, sizes, ranks, times, start, self.noted)
+            done = split_kernel.insert(self.leaves, self.rules, sizes, ranks, times, start, self.page_of_row)
             if done == len(ranks):
                 return
             ranks, times = ranks[done:], times[done:]
@@ -290,7 +290,7 @@ class TreeLevel:
     """The kind of split that made the page; FIRST for the first page."""
     rows: Integers
     """Entries on the page."""
-    noted: NDArray[np.int32] | None = None
+    page_of_row: NDArray[np.int32] | None = None
     """(rows,): the number of the page into which each row went (numbers of `kernel.insert`)."""
     places: NDArray[np.int32] | None = None
     """(pages,): the place in key order of the page with each of those numbers."""
@@ -299,24 +299,24 @@ class TreeLevel:
         return len(self.births)
 
 
-def build_level(ranks: Integers, rule: Rule, sizes: Sizes = NO_SIZES, *, noted: bool = False) -> TreeLevel:
+def build_level(ranks: Integers, rule: Rule, sizes: Sizes = NO_SIZES, *, notes_pages: bool = False) -> TreeLevel:
     """A level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. `sizes`:
-    uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. `noted`: whether to note
-    where each row goes."""
+    uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. `notes_pages`: whether
+    to note where each row goes."""
     if (n := len(ranks)) >= 1 << 31:
         raise UsageError(f"a page model takes fewer than {1 << 31:,} rows, not {n:,}: use fewer --rows.")
     level = LevelMemory.empty(n, rule)
-    if noted:
-        level.noted = np.empty(n, np.int32)
+    if notes_pages:
+        level.page_of_row = np.empty(n, np.int32)
     level.insert_from(0, ranks, sizes)
     order, leaves = level.slots_by_key(), level.leaves
     slots = leaves.slots[order]
     built = TreeLevel(leaves.births[order], leaves.kinds[order], slots[:, split_kernel.COUNT].astype(np.int64))
-    if not noted:
+    if not notes_pages:
         return built
     places = np.empty(len(order), np.int32)
     places[slots[:, split_kernel.PAGE]] = np.arange(len(order), dtype=np.int32)
-    return replace(built, noted=level.noted, places=places)
+    return replace(built, page_of_row=level.page_of_row, places=places)
 
 
 def build_branches(leaves: TreeLevel, rule: Rule) -> list[TreeLevel]:
