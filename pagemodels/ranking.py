@@ -78,10 +78,10 @@ def is_permutation(numbers: Integers) -> bool:
 
 def mask_of(ranks: Integers, keys: int) -> NDArray[np.bool_]:
     """(keys,): for each rank below `keys`, whether it is in `ranks`. UsageError for other or repeated ranks."""
-    is_chosen = _is_among(ranks, keys)
-    if int(np.count_nonzero(is_chosen)) != len(ranks):
+    mask = _is_among(ranks, keys)
+    if int(np.count_nonzero(mask)) != len(ranks):
         raise UsageError(f"ranks of keys must be 0 to {keys - 1:,}, each at most once.")
-    return is_chosen
+    return mask
 
 
 def earlier_equals(ranks: Integers) -> Integers:

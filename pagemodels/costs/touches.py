@@ -1,9 +1,9 @@
 """Which page of a level each row touches.
 
-Of leaves the model notes it as it inserts rows (`TreeLevel.page_of_row`): 4 bytes a row. For the levels above them nothing
-about single rows is kept. A split gives the upper entries of a page to a new page. So a final page and the pages from
-which it was split off tell where an entry was at a time: on the final page of its key, or, if that was not there yet,
-on the page from which it came, and so on.
+Of leaves the model notes it as it inserts rows (`TreeLevel.page_of_row`): 4 bytes a row. Of the levels above them it
+keeps nothing about single rows. A split gives the upper entries of a page to a new page. So a final page and the pages
+from which it was split off tell where an entry was at a time: on the final page of its key, or, if that was not there
+yet, on the page from which it came, and so on.
 """
 
 from collections.abc import Iterator

@@ -31,7 +31,7 @@ _HEADER = 5  # of a record
 HIDDEN_BYTES = 6 + 7
 """Of a record in a clustered index: transaction id and roll pointer."""
 SHORT_LIMIT, SHORT_TEXT = 255, 127
-"""A text has a length of one byte if its column has at most the first number of bytes, or it itself the second."""
+"""A text's length takes one byte if its column has at most the first number of bytes, or the text the second."""
 STATUS_BYTES = 4
 """Of a status, an integer."""
 _ROW_ID = 8  # how an index beside its table refers to a row: by the row's number, or by the moment of its creation
