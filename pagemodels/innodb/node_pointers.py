@@ -26,13 +26,13 @@ from keybench.pagemodels.ranking import Integers
 
 @kernel
 def apply_pending(tree: BranchTree, space: Tablespace, pending: int) -> None:
-    """Does the changes on a list of the length `pending`, the last one first, and those that they add. What the numbers
-    of each mean depends on its kind (PUT to RELEASE in `branch_memory`)."""
+    """Does the changes on a list of the length `pending`, the last one first, and those that they add. What `one` and
+    `other` of a change are depends on its kind (PUT to RELEASE in `branch_memory`)."""
     while pending > 0:
         pending -= 1
         at, facts = branch.PENDING + branch.CHANGE_FIELDS * pending, tree.facts
         what, level, one, other, held = facts[at], facts[at + 1], facts[at + 2], facts[at + 3], facts[at + 4]
-        if what == branch.PUT:  # `one` is a key, `other` a child; of all others, `one` is a page
+        if what == branch.PUT:  # `one` is a key, `other` a child; of all other changes, `one` is a page
             page = branch.find(tree, one, level)
             place = branch.position(tree, page, one)
             if branch.is_full(tree, page):

@@ -53,11 +53,10 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
     the index on the time of creation, and for a unique index that would repeat keys."""
     if table.measures_rows:
         raise UsageError("there is no page model of Oracle's index on the moment of creation: take the key's index.")
-    if table.key == "fk":
-        if parameters.unique:
-            raise UsageError("the index of a foreign key repeats its keys: leave out unique.")
-        return repeated(_model_of_distinct_keys(table, parameters), table.children)
-    return _model_of_distinct_keys(table, parameters)
+    if table.key == "fk" and parameters.unique:
+        raise UsageError("the index of a foreign key repeats its keys: leave out unique.")
+    model = _model_of_distinct_keys(table, parameters)
+    return repeated(model, table.children) if table.key == "fk" else model
 
 
 def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel | SizedByValue:

@@ -119,13 +119,9 @@ def _pivot(keys: Integers, at: Integers, low: int, n: int) -> int:
         return mid
     if n > _MANY:
         step = n // 8
-        return _middle(
-            keys,
-            at,
-            _middle(keys, at, low, low + step, low + 2 * step),
-            _middle(keys, at, mid - step, mid, mid + step),
-            _middle(keys, at, last - 2 * step, last - step, last),
-        )
+        low = _middle(keys, at, low, low + step, low + 2 * step)
+        mid = _middle(keys, at, mid - step, mid, mid + step)
+        last = _middle(keys, at, last - 2 * step, last - step, last)
     return _middle(keys, at, low, mid, last)
 
 

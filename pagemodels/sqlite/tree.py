@@ -126,7 +126,6 @@ def new(
     are also deleted from, where sizes are given by rank; else 0.
     """
     rows = keys or max(len(ranks), len(sizes))
-    facts = np.zeros(_FACTS, np.int64)
     # Children and cells for which pages and a balancing need memory: as many as there are with the smallest cells.
     least = int(sizes.min(initial=_LARGEST_SIZE))
     smallest_divider = least + _CHILD if dividers is None else int(dividers.min(initial=_LARGEST_SIZE))
@@ -138,14 +137,11 @@ def new(
     mean = POINTER + max(float(SMALLEST_CELL), float(sizes.mean()) if rows else 0.0)
     leaves = rows * mean / (rooms[0] * _FILL)
     branches = int(leaves * (mean + 2 * _CHILD) / (rooms[1] * _FILL)) + 2 * _MARGIN
+    facts = np.zeros(_FACTS, np.int64)
     if len(sizes) == 1 and dividers is None:
         facts[CELL_BYTES : CELL_BYTES + 2] = smallest
     facts[USUAL] = POINTER + max(SMALLEST_CELL, int(sizes.max(initial=0)))
-    # A slot is as many ranks wide as a leaf surely has: so no two leaves have their upper bounds in one slot.
-    fewest = _fewest_cells(rooms[0], sizes)
-    if keys:  # in a rowid table a leaf may have a single row
-        fewest = _fewest_cells_after_deletions(rooms[0], sizes, page_bytes) if dividers is None else 1
-    shift = min(fewest.bit_length() - 1, _MOST_SHIFT)
+    shift = _slot_shift(rooms[0], sizes, page_bytes, has_deletions=keys > 0, is_table=dividers is not None)
     last = rows + (1 << shift)  # in a slot of its own, behind those of all ranks
     marks, words = bitmaps.new(last + 1)
     facts[[MOST_PAGES, PLACES, LAST, SHIFT, WORDS, LARGEST]] = branches - _MARGIN, places[1], last, shift, words, -1
@@ -166,6 +162,15 @@ def new(
         plans=np.zeros((2, pool_cells, 9), np.int32),
         touches=NO_TOUCHES,
     )
+
+
+def _slot_shift(room: int, sizes: Sizes, page_bytes: int, *, has_deletions: bool, is_table: bool) -> int:
+    """SHIFT: log2 of the number of ranks that share a slot. These are no more than the rows that a leaf surely has, so
+    that no two leaves have their upper bounds in one slot. `is_table`: whether it is a rowid table."""
+    fewest = _fewest_cells(room, sizes)
+    if has_deletions:  # in a rowid table a leaf may then have a single row
+        fewest = 1 if is_table else _fewest_cells_after_deletions(room, sizes, page_bytes)
+    return min(fewest.bit_length() - 1, _MOST_SHIFT)
 
 
 def _fewest_cells(room: int, sizes: Sizes) -> int:
