@@ -180,8 +180,7 @@ class SplitState:
         self._changed |= len(ranks) > 0
 
     def _keep_above(self, branches: Sequence[LevelPages], remaining: Sequence[Kept], below: Integers) -> None:
-        """Removes from each branch level, of all pages in `branches`, those that do not remain. `below`: the leaves'
-        lower borders."""
+        """Keeps only the `remaining` pages of each level in `branches`. `below`: the lower borders of the leaves."""
         for height, (pages, kept) in enumerate(zip(branches, remaining, strict=True), start=1):
             remaining_pages = split_levels.rebuilt_above(pages, kept, below)
             self._levels[height] = level_of(self._keys, self._model.branch, remaining_pages)

@@ -61,6 +61,7 @@ class Heap:
 
     @property
     def _left_free(self) -> int:
+        """Bytes that inserts leave free on a page, by the fill factor."""
         return PAGE_BYTES * (100 - self.fillfactor) // 100
 
 
@@ -154,10 +155,10 @@ class NbtreeState(SplitState):
             level.column(USED)[:] = level.column(COUNT)
             self._rows = None
         self._knows_next_place &= not self._deleted  # the next rows fill holes of the table
-        shortened = self._shortens_table()
+        is_shorter = self._shorten_table()
         super().clean()
         # Cutting off takes a lock, which is logged and takes a transaction number: so deleted pages wait no longer.
-        self._changed |= shortened
+        self._changed |= is_shorter
 
     def rebuild(self, fill: int) -> None:
         """REINDEX, at a fill factor in %, of the versions that are alive."""
@@ -179,6 +180,7 @@ class NbtreeState(SplitState):
         return replace(stats, rows=int(rows.sum()), page_rows=rows, density=density_of(leaves, self._entry))
 
     def _require_no_versions(self) -> None:
+        """UsageError while the index has entries of old versions."""
         if self._rows is not None and self._rows.versions.any():
             raise UsageError(
                 "old versions of updated rows are in the index: who looks such a row up, to read or to delete it, "
@@ -186,6 +188,7 @@ class NbtreeState(SplitState):
             )
 
     def _require_places(self) -> None:
+        """UsageError unless the model knows on which pages of the table all rows lie."""
         if not self._knows_next_place:
             raise UsageError(
                 "readers mark the entries of deleted rows that they meet. Before a page splits, PostgreSQL drops these "
@@ -201,8 +204,8 @@ class NbtreeState(SplitState):
             gone = (self._states[self._blocks == last] != PRESENT).any()
             self._knows_next_place = not (gone and self._heap.pruned(self._rows_sent - last * self._heap.rows))
 
-    def _shortens_table(self) -> bool:
-        """Whether VACUUM cuts empty pages off the end of the table (vacuumlazy.c, should_attempt_truncation)."""
+    def _shorten_table(self) -> bool:
+        """Cuts empty pages off the table's end if VACUUM does. Returns whether (should_attempt_truncation)."""
         if not (self._knows_places and self._deleted):
             return False
         present = self._blocks[self._states == PRESENT]
