@@ -208,7 +208,7 @@ class _WriteAheadLog:
         return log
 
     def _set_trigger(self) -> None:
-        """The next checkpoint begins with a segment, `segments` of them further on (XLogCheckpointNeeded)."""
+        """Sets where the next checkpoint begins: `segments` after the segment of now (XLogCheckpointNeeded)."""
         self.facts[_TRIGGER] = (self.facts[_PLACE] // self.segment + self.segments) * self.segment
 
     def begin_checkpoint(self, changed: Integers) -> None:

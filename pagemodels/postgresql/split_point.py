@@ -212,7 +212,7 @@ def best_between_keys(items: Integers, keys: Integers, new: int, high_key: int, 
     The best split between two keys is taken that is nearly as good as the best of all, else any between two keys
     (nbtsplitloc.c, _bt_defaultinterval and _bt_strategy)."""
     n, total = len(items), items.sum()
-    # Of each possible split: how far it is from the best, both pages' free bytes, the first item that goes right.
+    # Of each possible split: the difference of both pages' free bytes, these themselves, the first item on the right.
     differences, lefts, rights, splits = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), 0
     first_rights = np.empty(n, np.int64)
     before = np.int64(0)  # bytes that stay left

@@ -103,8 +103,8 @@ class StoredCells(NamedTuple):
 def stored(records: NDArray[np.integer[Any]], page_bytes: int, *, table: bool) -> StoredCells:
     """How records are stored in a b-tree. `records`: bytes of each. `table`: whether the b-tree is a rowid table, whose
     leaves take longer records than the pages of an index. The numbers are those of the file format, section "Cell
-    Payload Overflow Pages". A record of up to `most` bytes stays in the page. Of a longer one, so much stays that it
-    fills its overflow pages, if that is no more than `most`; else `least` bytes stay."""
+    Payload Overflow Pages". A record of up to `most` bytes stays in the page. Of a longer one, `local`
+    bytes stay, so that its overflow pages are full, if that is no more than `most`; else `least` bytes stay."""
     most = page_bytes - 35 if table else (page_bytes - 12) * 64 // 255 - 23
     # bytes of the record's length, which is a varint
     length = 1 + (records >= 1 << 7).astype(np.uint16) + (records >= 1 << 14) + (records >= 1 << 21)
