@@ -49,7 +49,7 @@ class Ancestry(NamedTuple):
 
 
 def ancestry(level: TreeLevel | None) -> Ancestry:
-    """The ancestry of a level whose new pages always take the upper entries. Of `None`, one without pages."""
+    """The ancestry of a level whose new pages always take the upper entries; without pages for None."""
     if level is None:
         none = np.empty(0, np.int32)
         return Ancestry(births=np.empty(0, np.int64), origins=none, neighbours=none, by_age=none)

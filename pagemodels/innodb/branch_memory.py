@@ -358,7 +358,7 @@ def split(
     follows = at > 0 and keys[base + at - 1] == last  # the record before it was inserted last
     if not follows and at < n and keys[base + at] == last:  # the one behind it was
         return _split_down(tree, space, page, at, key, child, pending, held)
-    first = (n + 2) // 2 - 1  # the middle: the first record that moves to the new page
+    first = (n + 2) // 2 - 1  # the first record that moves to the new page: the middle one, as in `leaf_splits`
     if follows:
         first = at if at >= n - 1 else at + 1  # the next record stays, unless it is the last one
     begins_new = follows and at >= n - 1  # the new record is the lowest of the new page

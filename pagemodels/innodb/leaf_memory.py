@@ -252,7 +252,7 @@ def reorganise(leaves: LeafPages, slot: int) -> None:
             heap[n] = heap[i]
             n += 1
     sort(heap, n)
-    slots[slot, TOP], slots[slot, FREE], slots[slot, LAST] = n, -1, -1
+    slots[slot, TOP], slots[slot, FREE], slots[slot, LAST] = n, -1, -1  # no free place, the last record forgotten
     if len(leaves.sizes) > 0:
         end = 0
         for i in range(n):
@@ -270,7 +270,7 @@ def gather(leaves: LeafPages, slot: int, low: int, high: int) -> int:
     n = 0
     for i in range(slots[slot, TOP]):
         scratch[n] = np.uint64(heap[i]) << np.uint64(16) | np.uint64(i)
-        n += low <= heap[i] < high  # if not, the next one overwrites it
+        n += low <= heap[i] < high  # if not, the next one overwrites it; a free place is above all ranks
     return n
 
 

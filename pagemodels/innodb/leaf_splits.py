@@ -285,7 +285,7 @@ def _absorb(leaves: LeafPages, slot: int, other: int) -> None:
     """Gives the range of a leaf to its neighbour `other`, and frees the leaf's page and one of the two slots for later
     leaves. The wider of both ranges keeps its slot, so that few cells change."""
     slots, facts = leaves.slots, leaves.facts
-    # Range and neighbours of both together; `other` may be on either side.
+    # The neighbours and the range of both together; `other` may be on either side.
     before = slots[slot, leaf.PREVIOUS] if slots[slot, leaf.PREVIOUS] != other else slots[other, leaf.PREVIOUS]
     after = slots[slot, leaf.NEXT] if slots[slot, leaf.NEXT] != other else slots[other, leaf.NEXT]
     lower = min(slots[slot, leaf.LOWER], slots[other, leaf.LOWER])
@@ -313,10 +313,10 @@ def _absorb(leaves: LeafPages, slot: int, other: int) -> None:
 
 
 @kernel
-def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, small: bool) -> bool:
+def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, small_file: bool) -> bool:
     """Removes the record of a rank from a leaf that may have few records then; merges that leaf with a neighbour or
     gives it back, and notes the event. Returns whether a leaf may now be the only one. `sparse`: bytes of records below
-    which a leaf may be merged. `small`: whether each attempt to merge may make the file longer."""
+    which a leaf may be merged. `small_file`: whether each attempt to merge may make the file longer."""
     slots, facts, scratch = leaves.slots, leaves.facts, leaves.scratch
     left, right, page = slots[slot, leaf.PREVIOUS], slots[slot, leaf.NEXT], slots[slot, leaf.PAGE]
     within, alone = slots[slot, leaf.LOWER], left < 0 and right < 0
@@ -340,7 +340,7 @@ def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, smal
     if not _makes_room_for(leaves, left, n):
         other, what = right, leaf.INTO_RIGHT
         if not _makes_room_for(leaves, right, n):
-            if small:
+            if small_file:
                 leaf.note(leaves, row, leaf.TRIED, 0, page, 0, within, page)
             return False
     leaf.note(leaves, row, what, 0, page, slots[other, leaf.LOWER], within, slots[other, leaf.PAGE])
@@ -353,10 +353,10 @@ def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, smal
 
 
 @kernel
-def purge(leaves: LeafPages, sparse: int, small: bool, ranks: Integers, begin: int, end: int) -> int:
+def purge(leaves: LeafPages, sparse: int, small_file: bool, ranks: Integers, begin: int, end: int) -> int:
     """Removes the records of `ranks[begin:end]`, or stops when the caller has to apply the events. Returns the index in
-    `ranks` to go on from. `sparse`: bytes of records below which a leaf may be merged. `small`: whether the file is
-    shorter than an extent, so that each attempt may make it longer."""
+    `ranks` to go on from. `sparse`: bytes of records below which a leaf may be merged. `small_file`: whether the file
+    is shorter than an extent, so that each attempt may make it longer."""
     slots, cells, facts, events = leaves.slots, leaves.cells, leaves.facts, leaves.events
     shift, size = facts[leaf.SHIFT], facts[leaf.SIZE]
     for row in range(begin, end):
@@ -372,6 +372,6 @@ def purge(leaves: LeafPages, sparse: int, small: bool, ranks: Integers, begin: i
             _remove(leaves, slot, rank)  # enough records stay, or there is nothing to merge with
         elif facts[leaf.EVENTS] == len(events):
             return row
-        elif _shrink(leaves, slot, rank, row, sparse, small):
+        elif _shrink(leaves, slot, rank, row, sparse, small_file):
             return row + 1  # a leaf may be the only one: when the caller has applied the events, it may be the root
     return end

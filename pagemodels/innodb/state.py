@@ -203,8 +203,8 @@ class ClusteredState:
         ranks = np.concatenate([np.empty(0, np.int64), *self._deleted])
         begin, sparse = 0, int(self._tree.facts[branch.SPARSE])
         while begin < len(ranks):
-            small = bool(self._space.facts[spaces.SIZE] < self._space.facts[spaces.EXTENT])
-            begin = purge(self._leaves, sparse, small, ranks, begin, len(ranks))
+            small_file = bool(self._space.facts[spaces.SIZE] < self._space.facts[spaces.EXTENT])
+            begin = purge(self._leaves, sparse, small_file, ranks, begin, len(ranks))
             self._follow()
         self._marked[:] = False
         self._deleted = []
