@@ -98,7 +98,7 @@ class DeletesByStatement(Protocol):
     """A state of an engine whose statements delete their keys in ascending order, in whatever order they name them."""
 
     def delete_by_statement(self, ranks: Integers, rows: int) -> None:
-        """Deletes keys by statements that name the next `rows` of them each. UsageError for a key that is not there."""
+        """Deletes keys, in order, by statements that name `rows` keys each. UsageError for a key that is not there."""
 
 
 def delete(state: IndexState, ranks: Integers, rows_per_tx: int) -> None:
@@ -114,13 +114,13 @@ class KnowsUpdates(Protocol):
     """A state that knows what updates and readers do to the index: on some engines nothing."""
 
     def update(self, ranks: Integers, rows_per_tx: int, characters: Integers | None = None) -> None:
-        """Updates these rows, in order, `rows_per_tx` of them in a transaction: each gets a payload of so many
+        """Updates these rows, in order, `rows_per_tx` of them in a transaction: each gets a payload, whose length is in
         `characters`, (n,), or, for None, a status that is higher by one. UsageError for a key that is not there, and
         where the model does not know what the engine does."""
 
     def read(self, ranks: Integers, *, by_key: bool) -> None:
-        """Rows are read: each of these `by_key`, or all of them as the first ones in the order of the key. UsageError
-        where the model does not know what that does to the index."""
+        """Notes that rows are read: `by_key`, each of these alone; else a reader takes the first rows in key order, up
+        to the highest of these. UsageError where the model does not know what reading does to the index."""
 
 
 @runtime_checkable

@@ -56,11 +56,12 @@ class _Repeated:
 
     def _entry_ranks(self, ranks: Integers) -> Integers:
         """(keys · times,): ranks of entries among all entries, in order of arrival, from the ranks of their keys."""
-        by_key = (ranks[:, None] * self.times + np.arange(self.times)).ravel()
+        key_by_key = (ranks[:, None] * self.times + np.arange(self.times)).ravel()
         if self.parents is None:
-            return by_key
+            return key_by_key
         entries = np.empty(len(self.parents), np.int64)
-        entries[np.argsort(self.parents, kind="stable")] = by_key  # the entries of a key in order of arrival
+        # The stable sort lists the entries key by key, and those of one key in order of arrival.
+        entries[np.argsort(self.parents, kind="stable")] = key_by_key
         return entries
 
     def _for_entries(self, values: NDArray[N]) -> NDArray[N]:

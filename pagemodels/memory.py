@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 
-# numba asks each function below with the types of the arguments; it answers with its signature and a function
-# `generate`, which writes the LLVM code for the values.
+# numba calls each function below with the types of the arguments. It returns its signature and a function `generate`,
+# which writes the LLVM code for the arguments' `values`.
 
 
 def _move(_context: Any, array: Any, to: Any, begin: Any, count: Any) -> Any:
@@ -38,7 +38,7 @@ def _prefetch(_context: Any, array: Any, place: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         struct = context.make_array(array)(context, builder, values[0])
         at = context.cast(builder, values[1], signature.args[1], types.intp)
-        if array.ndim == 2:  # the place is a row: times the length of a row
+        if array.ndim == 2:  # `place` is a row: times the length of a row
             at = builder.mul(at, builder.extract_value(struct.shape, 1))
         tools: Any = cgutils
         number, address = tools.int32_t, tools.voidptr_t
@@ -58,7 +58,7 @@ the place may even lie outside of the array. Processors write in order, so that 
 cache holds up those behind it."""
 
 
-_SMALL = 12  # at most so many items are sorted by insertion
+_SMALL = 12  # up to this many items are sorted by insertion
 
 
 @kernel
@@ -68,7 +68,7 @@ def select(items: NDArray[Any], n: int, k: int) -> None:
     # Quickselect: divides items[low:high], in which the k-th one is, until few are left.
     while high - low > _SMALL:
         a, b, c = items[low], items[(low + high) >> 1], items[high - 1]
-        pivot = max(min(a, b), min(max(a, b), c))
+        pivot = max(min(a, b), min(max(a, b), c))  # the middle one of three: so both parts get items
         border = low
         for i in range(low, high):  # without a branch on the comparison, which the processor could not predict
             item = items[i]
@@ -100,4 +100,4 @@ def sort(items: NDArray[Any], n: int) -> None:
                 items[j] = items[j - gap]
                 j -= gap
             items[j] = item
-        gap = 1 if gap == 2 else gap * 4 // 9
+        gap = 1 if gap == 2 else gap * 4 // 9  # a gap of 2 is followed by 1, and 1 by 0

@@ -36,7 +36,7 @@ def ranked(words: Words) -> Integers:
     if tied.any():
         tied_places = order[tied]
         order[tied] = tied_places[np.lexsort(words[tied_places].T[::-1])]
-        ordered = words[order[tied]]
+        ordered = words[order[tied]]  # equal keys are neighbours now
         if bool((ordered[1:] == ordered[:-1]).all(axis=1).any()):
             raise UsageError("two of the keys are the same: a page model takes distinct keys only.")
     ranks = np.empty(n, np.int64)
@@ -57,7 +57,7 @@ def _leading_bits(words: Words, place_bits: int) -> Words:
 def _without_leading_zeros(words: Words) -> tuple[Words, int]:
     """(the words less the lowest one, shifted left as far as no bit is lost; by how many bits)."""
     lowest = words.min()
-    spare = 64 - max(1, int(words.max() - lowest).bit_length())
+    spare = 64 - max(1, int(words.max() - lowest).bit_length())  # at most 63: a shift by 64 bits is undefined
     return (words - lowest) << np.uint64(spare), spare
 
 
@@ -76,20 +76,21 @@ def is_permutation(numbers: Integers) -> bool:
     return bool(_is_among(numbers, len(numbers)).all())
 
 
-def chosen(ranks: Integers, keys: int) -> NDArray[np.bool_]:
+def mask_of(ranks: Integers, keys: int) -> NDArray[np.bool_]:
     """(keys,): for each rank below `keys`, whether it is in `ranks`. UsageError for other or repeated ranks."""
-    is_chosen = _is_among(ranks, keys)
-    if int(np.count_nonzero(is_chosen)) != len(ranks):
+    mask = _is_among(ranks, keys)
+    if int(np.count_nonzero(mask)) != len(ranks):
         raise UsageError(f"ranks of keys must be 0 to {keys - 1:,}, each at most once.")
-    return is_chosen
+    return mask
 
 
 def earlier_equals(ranks: Integers) -> Integers:
     """(n,): how many of the ranks before each one are equal to it."""
     order = np.argsort(ranks, kind="stable")
     begins = np.flatnonzero(np.diff(ranks[order], prepend=-1))  # where equal ones begin
+    lengths = np.diff(np.append(begins, len(ranks)))  # how many are equal
     counts = np.empty(len(ranks), np.int64)
-    counts[order] = np.arange(len(ranks)) - np.repeat(begins, np.diff(np.append(begins, len(ranks))))
+    counts[order] = np.arange(len(ranks)) - np.repeat(begins, lengths)
     return counts
 
 

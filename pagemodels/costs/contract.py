@@ -142,14 +142,14 @@ def shared_bytes(stored: Stored, ranks: Integers, ends: Sequence[int] | Integers
     rows[ranks] = np.arange(len(ranks))
     bounds = np.array([0, *ends])
     middles = (bounds[:-1] + bounds[1:]) // 2
-    chosen = np.unique(np.linspace(0, len(middles) - 1, _MOST_PARTS).astype(np.int64))
-    means = [_mean_shared(stored, ranks, rows, int(middles[part]), int(bounds[part + 1])) for part in chosen]
-    return [float(mean) for mean in np.interp(middles, middles[chosen], means)]
+    parts = np.unique(np.linspace(0, len(middles) - 1, _MOST_PARTS).astype(np.int64))
+    means = [_mean_shared(stored, ranks, rows, int(middles[part]), int(bounds[part + 1])) for part in parts]
+    return [float(mean) for mean in np.interp(middles, middles[parts], means)]
 
 
 def _mean_shared(stored: Stored, ranks: Integers, rows: Integers, first: int, end: int) -> float:
-    """The mean number of bytes that a key shares with the next lower one, over 2,000 rows from row `first` on, or up to
-    row `end`. `rows`: the row with each rank."""
+    """The mean number of bytes that a key shares with the next lower one of the keys before row `first`; 0 if there is
+    none. Of 2,000 rows from `first` on, or of those before row `end`. `rows`: the row with each rank."""
     sample = ranks[first : min(first + _SAMPLE, end)]
     present = np.sort(ranks[:first])
     predecessors = np.searchsorted(present, sample) - 1

@@ -141,7 +141,7 @@ def _before_rows(load: Load, *, private: bool) -> NDArray[np.uint8]:
     starts = np.zeros(n, np.bool_)  # rows before which another writer's turn or a restart begins a transaction
     starts[:1] = True
     if load.writers is not None:
-        starts[1:] = np.diff(load.writers) != 0
+        starts[1:] = np.diff(load.writers) != 0  # another writer than that of the row before
     empties = starts.copy() if private else np.zeros(n, np.bool_)
     if load.restart is not None and load.restart < n:
         starts[load.restart] = empties[load.restart] = True
@@ -152,7 +152,7 @@ def _before_rows(load: Load, *, private: bool) -> NDArray[np.uint8]:
 
 @kernel
 def _take_out(pages: NDArray[np.int32], place: int) -> None:
-    """Takes a page out of its ring."""
+    """Takes a page out of its ring. `place`: the page's element of `_Cache.pages`, here and below."""
     newer, older = pages[place, _NEWER], pages[place, _OLDER]
     pages[newer, _OLDER], pages[older, _NEWER] = older, newer
 
@@ -160,39 +160,40 @@ def _take_out(pages: NDArray[np.int32], place: int) -> None:
 @kernel
 def _put_in(pages: NDArray[np.int32], place: int, ring: int) -> None:
     """Makes a page the newest of a ring."""
-    newest = pages[ring, _OLDER]
+    newest = pages[ring, _OLDER]  # `ring` is the element at both ends: the next older one is the newest page
     pages[place, _NEWER], pages[place, _OLDER] = ring, newest
     pages[ring, _OLDER] = pages[newest, _NEWER] = place
 
 
 @kernel
 def _drop_oldest(cache: _Cache, counts: Integers) -> None:
-    """Takes the page that was not used for longest out of the cache. If nearly all pages are kept ones, the oldest of
-    those goes to the log and may leave from then on. `counts`: (4, 4), of the part; added to."""
+    """Takes the page used least recently out of the cache. A page that may stay once more (_USES) becomes the newest
+    instead. If nearly all pages are in the ring _KEPT, the oldest of these goes to the log first and may leave from
+    then on. `counts`: (4, 4), what is counted in this part of the load, by kind of page; added to."""
     pages, facts = cache.pages, cache.facts
     if facts[_KEPT_PAGES] > _MOST_KEPT * facts[_ROOM]:
-        place = pages[_KEPT, _NEWER]
+        place = pages[_KEPT, _NEWER]  # the oldest page of the ring
         _take_out(pages, place)
         _put_in(pages, place, _RING)
         pages[place, _STATE] = _CLEAN
         facts[_KEPT_PAGES] -= 1
     place = pages[_RING, _NEWER]
-    while pages[place, _USES] > 0:
+    while pages[place, _USES] > 0:  # it stays once more, and becomes the newest
         pages[place, _USES] -= 1
         _take_out(pages, place)
         _put_in(pages, place, _RING)
         place = pages[_RING, _NEWER]
     _take_out(pages, place)
-    counts[LEFT, pages[place, _KIND]] += pages[place, _STATE] == _DIRTY
+    counts[LEFT, pages[place, _KIND]] += pages[place, _STATE] == _DIRTY  # a changed page is written when it leaves
     pages[place, _STATE] = _ABSENT
     facts[_HELD] -= 1
 
 
 @kernel
 def _use(cache: _Cache, place: int, kind: int, use: int, counts: Integers) -> None:
-    """Uses the page at `place`, of this kind. `use`: LOOKED_AT, CHANGED or NEW. `counts`: as of `_drop_oldest`."""
+    """Uses a page of this kind. `use`: LOOKED_AT, CHANGED or NEW. `counts`: as of `_drop_oldest`."""
     pages, facts = cache.pages, cache.facts
-    stays = pages[place, _STATE] != _ABSENT and facts[_MOST_USES] > 0  # where it is in its ring
+    stays = pages[place, _STATE] != _ABSENT and facts[_MOST_USES] > 0  # in its place: where uses count, none moves it
     if pages[place, _STATE] == _ABSENT:
         if facts[_HELD] == facts[_ROOM]:
             while facts[_HELD] > facts[_KEPT_WHEN_FULL]:
@@ -208,7 +209,7 @@ def _use(cache: _Cache, place: int, kind: int, use: int, counts: Integers) -> No
     is_logged = pages[place, _STATE] == _DIRTY and pages[place, _LOGGED_IN] == facts[_TRANSACTION]
     if use != LOOKED_AT and not is_logged:
         counts[LOGGED, kind] += 1
-        cache.waiting[kind] += pages[place, _LOGGED_IN] < facts[_LOG_BEGAN]
+        cache.waiting[kind] += pages[place, _LOGGED_IN] < facts[_LOG_BEGAN]  # the first time since the checkpoint
         # A page that the same transaction sent to the log before takes its old place there.
         facts[_LOG_PAGES] += pages[place, _LOGGED_IN] != facts[_TRANSACTION]
         facts[_KEPT_PAGES] += facts[_PRIVATE]
@@ -223,7 +224,7 @@ def _end(cache: _Cache, counts: Integers) -> None:
     """Ends a transaction: copies the pages in the log if they are enough for a checkpoint. `counts`: as of
     `_drop_oldest`."""
     facts = cache.facts
-    if facts[_TRANSACTION] == 0 or facts[_LOG_PAGES] >= facts[_CHECKPOINT]:
+    if facts[_TRANSACTION] == 0 or facts[_LOG_PAGES] >= facts[_CHECKPOINT]:  # 0: none was yet, and the log begins
         for kind in range(len(cache.waiting)):
             counts[COPIED, kind] += cache.waiting[kind]
             cache.waiting[kind] = 0
@@ -236,9 +237,9 @@ def _begin(cache: _Cache, empties: bool, counts: Integers) -> None:
     pages, facts = cache.pages, cache.facts
     _end(cache, counts)
     facts[_TRANSACTION] += 1
-    if facts[_KEPT_PAGES] > 0:  # they follow the pages that may leave: the whole ring at once
-        oldest, newest, before = pages[_KEPT, _NEWER], pages[_KEPT, _OLDER], pages[_RING, _OLDER]
-        pages[before, _NEWER], pages[oldest, _OLDER] = oldest, before
+    if facts[_KEPT_PAGES] > 0:  # the whole ring _KEPT goes behind the newest page of _RING
+        oldest, newest, last = pages[_KEPT, _NEWER], pages[_KEPT, _OLDER], pages[_RING, _OLDER]
+        pages[last, _NEWER], pages[oldest, _OLDER] = oldest, last
         pages[newest, _NEWER], pages[_RING, _OLDER] = _RING, newest
         pages[_KEPT, _NEWER] = pages[_KEPT, _OLDER] = _KEPT
         facts[_KEPT_PAGES] = 0

@@ -19,7 +19,7 @@ from keybench.compiled import inlined, kernel
 from keybench.pagemodels.costs import lru
 from keybench.pagemodels.costs.contract import Load, LoadCost, Server
 from keybench.pagemodels.costs.lru import BRANCH, CHANGED, LEAF, LOOKED_AT, NEW, TABLE, LruCache, Touches
-from keybench.pagemodels.costs.touches import NONE, Ancestry, ancestry, borders, leaves_touched, touched
+from keybench.pagemodels.costs.touches import NONE, Ancestry, ancestry, borders, find_pages, leaves_touched
 from keybench.pagemodels.half_split.levels import build_branches, build_level
 from keybench.pagemodels.half_split.model import SplitModel
 from keybench.pagemodels.ranking import Integers
@@ -66,7 +66,7 @@ class PlainCacheModel(SplitModel):
 
     def touches(self, load: Load) -> Iterator[Touches]:
         """The pages that rows touch, in order, for some thousands of rows at a time; valid until the next ones."""
-        level = build_level(load.ranks, self.leaf, noted=True)
+        level = build_level(load.ranks, self.leaf, notes_pages=True)
         above = build_branches(level, self.branch)
         branches = ancestry(above[0] if above else None)
         index = _Index(
@@ -82,7 +82,7 @@ class PlainCacheModel(SplitModel):
         branch_borders = borders(above[0]) if above else None
         for first, leaf_of_row in leaves_touched(level, _CHUNK):
             if branch_borders is not None:
-                touched(branches, branch_borders, leaf_of_row, first, parents)
+                find_pages(branches, branch_borders, leaf_of_row, first, parents)
             _list_touches(index, first, leaf_of_row, parents)
             yield index.touches[: index.facts[_TOUCHES]]
 
@@ -102,8 +102,8 @@ def _touch(index: _Index, row: int, page: int, kind: int, use: int) -> None:
 
 @kernel
 def _list_touches(index: _Index, first: int, leaf_of_row: Places, parents: Places) -> None:
-    """Lists in `index.touches` the pages that each row touches, from row `first` on. `leaf_of_row`: the leaf of each
-    row, after the split that it may cause. `parents`: the branch page above that leaf before the row."""
+    """Lists in `index.touches` the pages that each row touches, from row `first` on. `leaf_of_row`: the leaf into which
+    each row goes, after the split that it may cause. `parents`: the branch page above that leaf before the row."""
     facts, leaves, branches = index.facts, index.leaves, index.branches
     facts[_TOUCHES] = 0
     for i in range(len(leaf_of_row)):
@@ -112,25 +112,25 @@ def _list_touches(index: _Index, first: int, leaf_of_row: Places, parents: Place
         if index.table_rows > 0:
             use = NEW if row % index.table_rows == 0 else CHANGED
             _touch(index, row, index.first_table + row // index.table_rows, TABLE, use)
-        # Pages are made in the order of `by_age`: a row splits a leaf if the next page there was born with it.
-        leaf_splits, branch_splits = facts[_LEAF_SPLITS], facts[_BRANCH_SPLITS]
-        splits = leaf_splits < len(leaves.by_age) and leaves.births[leaves.by_age[leaf_splits]] == row
-        # The branch page above the leaf, unless the only leaf is the root; `grows`: whether it splits, too.
+        # Pages are made in the order of `by_age`: a row splits a leaf if it made the next page there.
+        new_leaf, new_branch = facts[_LEAF_SPLITS], facts[_BRANCH_SPLITS]  # places in `by_age` of the next new pages
+        splits = new_leaf < len(leaves.by_age) and leaves.births[leaves.by_age[new_leaf]] == row
+        # The branch page above the leaf, unless the only leaf is the root.
         if len(branches.births) > 0 and leaves.births[leaves.by_age[0]] <= row:
-            grows = branch_splits < len(branches.by_age) and branches.births[branches.by_age[branch_splits]] == row
-            branch = branches.origins[branches.by_age[branch_splits]] if grows else parents[i]
+            branch_splits = new_branch < len(branches.by_age) and branches.births[branches.by_age[new_branch]] == row
+            branch = branches.origins[branches.by_age[new_branch]] if branch_splits else parents[i]
             use = CHANGED if splits else LOOKED_AT
             if leaves.births[leaves.by_age[0]] == row:  # the first split makes the first branch page
                 use = NEW
             _touch(index, row, index.first_branch + branch, BRANCH, use)
-            if grows:
-                _touch(index, row, index.first_branch + branches.by_age[branch_splits], BRANCH, NEW)
+            if branch_splits:
+                _touch(index, row, index.first_branch + branches.by_age[new_branch], BRANCH, NEW)
                 facts[_BRANCH_SPLITS] += 1
         # The leaf; of a split also the new page and its right neighbour.
         if not splits:
             _touch(index, row, leaf_of_row[i], LEAF, NEW if row == 0 else CHANGED)
             continue
-        page = leaves.by_age[leaf_splits]
+        page = leaves.by_age[new_leaf]
         facts[_LEAF_SPLITS] += 1
         _touch(index, row, leaves.origins[page], LEAF, CHANGED)
         _touch(index, row, page, LEAF, NEW)

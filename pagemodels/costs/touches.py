@@ -1,9 +1,9 @@
 """Which page of a level each row touches.
 
-Of leaves the model notes it as it inserts rows (`TreeLevel.noted`): 4 bytes a row. For the levels above them nothing
-about single rows is kept. A split gives the upper entries of a page to a new page. So a final page and the pages from
-which it was split off tell where an entry was at a time: on the final page of its key, or, if that was not there yet,
-on the page from which it came, and so on.
+Of leaves the model notes it as it inserts rows (`TreeLevel.page_of_row`): 4 bytes a row. Of the levels above them it
+keeps nothing about single rows. A split gives the upper entries of a page to a new page. So a final page and the pages
+from which it was split off tell where an entry was at a time: on the final page of its key, or, if that was not there
+yet, on the page from which it came, and so on.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ class Ancestry(NamedTuple):
 
 
 def ancestry(level: TreeLevel | None) -> Ancestry:
-    """The ancestry of a level whose new pages always take the upper entries. Of `None`, one without pages."""
+    """The ancestry of a level whose new pages always take the upper entries; without pages for None."""
     if level is None:
         none = np.empty(0, np.int32)
         return Ancestry(births=np.empty(0, np.int64), origins=none, neighbours=none, by_age=none)
@@ -101,7 +101,7 @@ def borders(level: TreeLevel) -> Borders:
 
 
 @kernel
-def touched(pages: Ancestry, final: Borders, ranks: Integers | Pages, first: int, at: Pages) -> None:
+def find_pages(pages: Ancestry, final: Borders, ranks: Integers | Pages, first: int, at: Pages) -> None:
     """Writes to `at` the page of a level, by its place in key order, to which each entry belongs when it arrives.
     `ranks`: of the entries; ranks[i] arrives as row first + i. `final`: the borders after the last row."""
     births, origins, uppers, cells, shift = pages.births, pages.origins, final.uppers, final.cells, final.shift
@@ -116,9 +116,9 @@ def touched(pages: Ancestry, final: Borders, ranks: Integers | Pages, first: int
 
 def leaves_touched(level: TreeLevel, chunk: int = 1 << 15) -> Iterator[tuple[int, Pages]]:
     """For `chunk` rows at a time: (the first of these rows, the leaf into which each goes, by its place in key order).
-    `level`: leaves for which `build_level` has `noted` the pages."""
-    noted, places = level.noted, level.places
-    assert noted is not None
+    `level`: leaves for which `build_level` has noted the pages."""
+    page_of_row, places = level.page_of_row, level.places
+    assert page_of_row is not None
     assert places is not None
-    for first in range(0, len(noted), chunk):
-        yield first, places[noted[first : first + chunk]]
+    for first in range(0, len(page_of_row), chunk):
+        yield first, places[page_of_row[first : first + chunk]]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.pagemodels.half_split.kernel import COUNT, FIRST, NEXT, SETTLED, UPPER, USED, USED_SLOTS, Leaves, Rule
+from keybench.pagemodels.half_split.kernel import COUNT, FIRST, SETTLED, USED, USED_SLOTS, Leaves, Rule, find
 from keybench.pagemodels.half_split.levels import Kept, LevelMemory, LevelPages, level_of, numbers_by_birth
 from keybench.pagemodels.ranking import Integers, Sizes
 
@@ -52,7 +52,7 @@ def sweep_leaf(leaves: Leaves, sizes: Sizes, states: States, slot: int) -> int:
     for i in range(slots[slot, COUNT]):
         rank = content[slot, i]
         stays = states[rank] == PRESENT
-        states[rank] = PRESENT * stays
+        states[rank] = PRESENT * stays  # else ABSENT, which is 0
         content[slot, count] = rank  # the next entry that stays overwrites one that does not
         count += stays
         settled += stays and i < settled_before
@@ -74,14 +74,10 @@ def sweep(leaves: Leaves, sizes: Sizes, states: States) -> int:
 @kernel
 def sweep_of(leaves: Leaves, sizes: Sizes, states: States, ranks: Integers) -> int:
     """As `sweep`, from the leaves that hold these keys. Returns how many of these leaves are empty then."""
-    cells, slots = leaves.cells, leaves.slots
     empty = 0
     for rank in ranks:
         if states[rank] == DELETED:  # else its leaf was swept for another key
-            slot = int(cells[rank >> leaves.shift])
-            while rank >= slots[slot, UPPER]:
-                slot = int(slots[slot, NEXT])
-            empty += sweep_leaf(leaves, sizes, states, slot) == 0
+            empty += sweep_leaf(leaves, sizes, states, find(leaves, rank)) == 0
     return empty
 
 
@@ -101,9 +97,9 @@ def pages_needed(sizes: Sizes, states: States, room: int) -> int:
 def fill_leaves(
     leaves: Leaves, sizes: Sizes, states: States, room: int, overlap: int, lowers: Integers, births: Integers
 ) -> None:
-    """Fills the slots 0, 1, 2 … with the keys that are present, in order. Each takes `room` entries, or bytes if there
-    are `sizes`; up to `overlap` entries more stay if no further one comes (`SortedBuild.overlap`). Writes to `lowers`
-    the lower border of each page, and to `births` how many entries came before the one that made the page."""
+    """Fills the slots 0, 1, 2 … with the keys that are present, in order. Each slot takes `room` entries, or bytes if
+    there are `sizes`; up to `overlap` entries more stay if no further one comes (`SortedBuild.overlap`). Writes to
+    `lowers` the lower border of each page, and to `births` how many entries came before the one that made the page."""
     slots, content, sized = leaves.slots, leaves.content, len(sizes) > 0
     page, count, used, entries = 0, 0, 0, 0
     lowers[0], births[0] = 0, 0
@@ -111,10 +107,10 @@ def fill_leaves(
         if states[rank] == ABSENT:
             continue
         size = int(sizes[rank]) if sized else 1
-        if count and used + size > room + overlap:
+        if count and used + size > room + overlap:  # the next page begins, with the last `overlap` entries of this one
             slots[page, COUNT] = slots[page, SETTLED] = count - overlap
             slots[page, USED] = used - overlap  # entries that overlap are counted, not weighed
-            for i in range(overlap):
+            for i in range(overlap):  # they also stay behind the old page's end, where nobody reads them
                 content[page + 1, i] = content[page, count - overlap + i]
             page, used, count = page + 1, overlap, overlap
             lowers[page], births[page] = content[page, 0] if overlap else rank, entries
@@ -148,38 +144,41 @@ class SortedBuild:
         room, keys = self.leaf(fill_factor), len(states)
         pages = pages_needed(sizes, states, room) if len(sizes) else self._pages(present, room)
         rule = self.rule(fill_factor)
-        leaves = LevelMemory(keys, rule, max(pages + pages // 4, LevelMemory.usual_pages(keys, rule)))
+        leaf_level = LevelMemory(keys, rule, max(pages + pages // 4, LevelMemory.usual_pages(keys, rule)))
         lowers, births = np.empty(pages, np.int64), np.empty(pages, np.int64)
-        fill_leaves(leaves.leaves, sizes, states, room, self.overlap, lowers, births)
-        leaves.leaves.kinds[:pages] = FIRST
-        leaves.link(np.arange(pages), lowers)
+        fill_leaves(leaf_level.leaves, sizes, states, room, self.overlap, lowers, births)
+        leaf_level.leaves.kinds[:pages] = FIRST
+        leaf_level.link(np.arange(pages), lowers)
+        # The levels above, whose entries are the lower borders of the pages below.
         births_by_level, branch_levels = [births], list[LevelPages]()
         room = self.branch(fill_factor)
         while len(lowers) > 1:
-            entries, entry_births = lowers, np.append(births[1:], keys)  # `keys`: after all others
+            entries, entry_births = lowers, np.append(births[1:], keys)  # a number above all others for the last one
             starts = np.arange(self._pages(len(entries), room)) * room
+            # Of a page but the first, the first `overlap` entries were on the page before: the next one made it.
             births = entry_births[starts + self.overlap * (starts > 0)]
             lowers = entries[starts]
             branch_levels.append(LevelPages.unsplit(lowers, births, np.append(starts[1:], len(entries)), entries))
             births_by_level.append(births)
+        # The numbers of all pages, as `births` hold them.
         leaf_numbers, *branch_numbers = numbers_by_birth(births_by_level)
-        leaves.leaves.births[:pages] = -1 - leaf_numbers
-        levels = [leaves]
+        leaf_level.leaves.births[:pages] = -1 - leaf_numbers
+        levels = [leaf_level]
         for level, numbers in zip(branch_levels, branch_numbers, strict=True):
             levels.append(level_of(keys, branch, level._replace(births=-1 - numbers)))
         return levels
 
     def _pages(self, entries: int, room: int) -> int:
-        """How many pages, of `room` entries each, a number of entries takes; at least one."""
+        """How many pages a number of entries takes; at least one. Each has `room` entries, the last `overlap` more."""
         return max(1, 1 + (entries - 1 - self.overlap) // room)
 
 
 Delete = Callable[[Sequence[Integers], Sequence[Integers], NDArray[np.bool_]], tuple[list[Kept], list[int]]]
-"""Decides which pages go, from lower borders and numbers in the file of the pages of each level, leaves first, in key
-order, and from which leaves have no entry. Returns what stays of each level, and the numbers of the pages that go."""
+"""Decides which pages go, from (lower borders, numbers in the file, whether each leaf is empty). The first two are of
+all pages, by level, leaves first, in key order. Returns what stays of each level, and the numbers of pages that go."""
 
 Visits = Callable[[bool, int, int], bool]
-"""Whether a cleaning visits the pages, from: whether there are dead entries; deleted pages that wait; all pages."""
+"""Whether a cleaning visits the pages, from (whether there are dead entries, deleted pages that wait, all pages)."""
 
 
 @dataclass(frozen=True)
@@ -211,5 +210,6 @@ def drop_empty(
 def parents_of(borders: Integers, lowers: Integers) -> Kept:
     """What stays of a level when only the pages that begin at `borders` are left below it. `lowers`: the lower borders
     of the level's pages. A page's lower border becomes that of the first page below it."""
+    # The page above each border; `firsts`: where each of these pages comes first.
     places, firsts = np.unique(np.searchsorted(lowers, borders, side="right") - 1, return_index=True)
     return places, borders[firsts]

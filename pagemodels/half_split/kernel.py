@@ -121,21 +121,22 @@ class Rule:
         """Maximum entries of a page."""
         return max(self.room, self.room_last) // self.smallest
 
-    def compiled(self) -> SplitRules:
-        """As the kernel takes it."""
+    def for_kernel(self) -> SplitRules:
+        """The rule as the kernel takes it: arrays in place of tuples."""
         choices = np.zeros((3, max(map(len, self.choices), default=0)), np.int64)
         for kind, of_kind in enumerate(self.choices):
             choices[kind, : len(of_kind)] = of_kind
         keep = np.array([self.keep_append, self.keep_edge, self.keep_interior], np.int64)
-        latest = self.after_latest, self.before_latest
-        return SplitRules(self.room, self.room_last, keep, self.half, *latest, self.together, choices)
+        return SplitRules(
+            self.room, self.room_last, keep, self.half, self.after_latest, self.before_latest, self.together, choices
+        )
 
 
 @kernel
 def _kept_near_latest(rules: SplitRules, items: NDArray[np.int32], n: int, rank: int, latest: int) -> int:
     """How many of the first n items stay left if `rank`, the new one, comes right after or right before `latest`, the
     entry that arrived before it. 0 if it comes elsewhere, or the rules do not ask."""
-    below = 0
+    below = 0  # items below `rank`, which is one of the items
     for i in range(n):
         if min(latest, rank) < items[i] < max(latest, rank):
             return 0  # an entry lies between
@@ -144,7 +145,8 @@ def _kept_near_latest(rules: SplitRules, items: NDArray[np.int32], n: int, rank:
         if not rules.after_latest:
             return 0
         above = n - 1 - below
-        return below + 1 if above else below
+        return below + 1 if above else below  # the new entry stays too, unless it is the highest: then it goes alone
+    # Of the items below, the highest one goes to the new page with the new entry.
     return below - 1 if rules.before_latest and below > 1 else 0
 
 
@@ -160,9 +162,9 @@ def _weight(sizes: Sizes, item: int, left_out: int) -> int:
 @kernel
 def _kept_by_size(items: NDArray[np.int32], n: int, sizes: Sizes, half: int, rank: int) -> int:
     """Sorts the first n items, of which `rank` is the new one. Returns how many of the lowest stay left: at least 1,
-    not all. `sizes`: of entries by rank; empty if all are alike. `half`: AT_MOST_HALF and its neighbours, above."""
+    not all. `sizes`: of entries by rank; empty if all are alike. `half`: AT_MOST_HALF, or a name beside it."""
     sort(items, n)
-    left_out = int64(rank) if half == HALF_OF_PRESENT else int64(-1)
+    left_out = int64(rank) if half == HALF_OF_PRESENT else int64(-1)  # no entry has rank −1
     total = int64(0)
     for i in range(n):
         total += _weight(sizes, items[i], left_out)
@@ -183,6 +185,15 @@ def _kept_between_keys(items: NDArray[np.int32], n: int, choices: Integers, toge
         if keep > 0 and items[keep - 1] // together != items[keep] // together:
             return int(keep)
     return 0
+
+
+@inlined
+def find(leaves: Leaves, rank: int) -> int:
+    """The slot of the leaf to which a rank belongs: from the leaf of its cell's first rank along the chain."""
+    slot = int64(leaves.cells[rank >> leaves.shift])
+    while rank >= leaves.slots[slot, UPPER]:
+        slot = int64(leaves.slots[slot, NEXT])
+    return slot
 
 
 @kernel
@@ -211,7 +222,7 @@ def _select_lower(
     """Moves those entries in `scratch` to its front that stay left in a split of this kind. Returns their number; the
     lowest of the others is directly behind them. `is_highest`: whether `rank`, the new one, is above all others."""
     count, scratch = leaves.slots[slot, COUNT], leaves.scratch
-    items, keep = count + 1, 0
+    items, keep = count + 1, 0  # `keep` is 0 until a rule decides
     if kind == APPEND and rules.keep[APPEND] == ALONE:
         return int(count)
     if rules.after_latest and count > leaves.slots[slot, SETTLED]:  # else nobody knows which entry came last
@@ -219,12 +230,12 @@ def _select_lower(
     if not keep and (len(sizes) or rules.half == HALF_OF_PRESENT):
         keep = _kept_by_size(scratch, items, sizes, rules.half, rank)
         if is_highest and keep == count:
-            _gather(leaves, slot, rank)  # nothing moves: the sequence again in which the entries came
+            _gather(leaves, slot, rank)  # only the new entry moves: the others again in order of arrival, not sorted
         return keep
     if not keep and rules.together > 1:
         return _kept_between_keys(scratch, items, rules.choices[kind], rules.together)
     keep = keep or rules.keep[kind]
-    if not is_highest or keep < count:  # else nothing moves, and the entries stay in the sequence in which they came
+    if not is_highest or keep < count:  # else only the new entry moves, and the others stay in order of arrival
         select(scratch, items, keep)
     return int(keep)
 
@@ -244,7 +255,7 @@ def divide(leaves: Leaves, slot: int, separator: int, time: int, kind: int, new:
         assign(leaves, new, lower, separator)
     births[left], births[right] = births[slot], time
     kinds[left], kinds[right] = kinds[slot], kind
-    slots[left, PAGE], slots[right, PAGE] = slots[slot, PAGE], new
+    slots[left, PAGE], slots[right, PAGE] = slots[slot, PAGE], new  # the left part stays on its page
     slots[left, LOWER], slots[left, UPPER] = lower, separator
     slots[right, LOWER], slots[right, UPPER] = separator, upper
     slots[left, PREVIOUS], slots[left, NEXT] = before, right
@@ -263,18 +274,18 @@ def fill(leaves: Leaves, sizes: Sizes, slot: int, begin: int, end: int, rank: in
     """Gives a leaf the entries of `scratch` from `begin` to `end`. If the new entry `rank` is among them, it goes
     behind the others: the last entry of a page is the last one inserted."""
     slots, content, scratch = leaves.slots, leaves.content, leaves.scratch
-    count, arrived = end - begin, -1
+    count, new_at = end - begin, -1  # −1: the new entry is not among them
     used = 0 if len(sizes) else count
     for i in range(count):
         content[slot, i] = scratch[begin + i]
         if content[slot, i] == rank:
-            arrived = i
+            new_at = i
     if len(sizes):
         for i in range(begin, end):
             used += sizes[scratch[i]]
     slots[slot, USED], slots[slot, COUNT], slots[slot, SETTLED] = used, count, count
-    if arrived >= 0:
-        content[slot, arrived], content[slot, count - 1] = content[slot, count - 1], rank
+    if new_at >= 0:
+        content[slot, new_at], content[slot, count - 1] = content[slot, count - 1], rank
         slots[slot, SETTLED] = count - 1
 
 
@@ -282,18 +293,18 @@ def fill(leaves: Leaves, sizes: Sizes, slot: int, begin: int, end: int, rank: in
 def split(leaves: Leaves, rules: SplitRules, sizes: Sizes, slot: int, rank: int, time: int, new: int) -> None:
     """Splits the leaf in `slot`, which has no room for `rank`, the row with number `time`. The new page takes the upper
     part of the entries. Of both pages, the one with the narrower range goes to the free slot `new`."""
-    items = leaves.slots[slot, COUNT] + 1
+    items, settled = leaves.slots[slot, COUNT] + 1, leaves.slots[slot, SETTLED]
     is_highest, kind = _gather(leaves, slot, rank), INTERIOR
     if slot == leaves.state[LAST]:
         kind = APPEND if is_highest else EDGE
-    keep, settled = _select_lower(leaves, rules, sizes, slot, rank, is_highest, kind), leaves.slots[slot, SETTLED]
+    keep = _select_lower(leaves, rules, sizes, slot, rank, is_highest, kind)
     if kind == APPEND and rules.after_latest and keep < items - 1:
         kind = EDGE  # entries move, which the server's log tells apart from an append
     left, right = divide(leaves, slot, leaves.scratch[keep], time, kind, new)
     fill(leaves, sizes, left, 0, keep, rank)
     fill(leaves, sizes, right, keep, items, rank)
     if is_highest and keep == items - 1:
-        leaves.slots[left, SETTLED] = settled  # no entry left the page, so that its latest one is known as before
+        leaves.slots[left, SETTLED] = settled  # as before: no entry left the page, so that its latest one is known
 
 
 @kernel
@@ -309,39 +320,39 @@ def insert(
     """Inserts ranks in order of arrival. ranks[i] arrives as row start + times[i], or start + i if `times` is empty.
 
     Writes to `pages`, if it is not empty, the number of the page into which each row goes, after a split that the row
-    caused: 0 for the first page, else the slot that was new when the page was made. An entry takes `sizes[rank]`, or 1
-    if `sizes` is empty. All ranks lie in 0 … (len(cells) << shift) − 1. Returns how many were inserted: fewer than all
-    if the slots are used up.
+    caused: 0 for the first page, else the slot that was new when the page was made. An entry takes `sizes[rank]` of a
+    page's room, or 1 if `sizes` is empty. All ranks lie in 0 … (len(cells) << shift) − 1. Returns how many were
+    inserted: fewer than all if the slots are used up.
     """
-    fixed, timed, noted = len(sizes) == 0, len(times) > 0, len(pages) > 0
+    one_size, has_times, notes_pages = len(sizes) == 0, len(times) > 0, len(pages) > 0
     cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state
     shift, room, room_last = leaves.shift, rules.room, rules.room_last
     last = state[LAST]
     for i in range(len(ranks)):
-        if noted and timed:
+        if notes_pages and has_times:  # the places of such rows in `pages` are far apart
             prefetch(pages, start + times[min(i + _AHEAD, len(ranks) - 1)])
         rank = ranks[i]
-        slot = int(cells[rank >> shift])
+        slot = int(cells[rank >> shift])  # as in `find`
         while rank >= slots[slot, UPPER]:
             slot = int(slots[slot, NEXT])
-        used = slots[slot, USED] + (1 if fixed else int(sizes[rank]))
+        used = slots[slot, USED] + (1 if one_size else int(sizes[rank]))
         if used <= (room_last if slot == last else room):
             count = slots[slot, COUNT]
             content[slot, count] = rank
             slots[slot, COUNT] = count + 1
             slots[slot, USED] = used
-            if noted:
-                pages[start + (times[i] if timed else i)] = slots[slot, PAGE]
+            if notes_pages:
+                pages[start + (times[i] if has_times else i)] = slots[slot, PAGE]
             continue
         new = state[USED_SLOTS]
         if new == len(slots):
             return i
         state[USED_SLOTS] = new + 1
-        split(leaves, rules, sizes, slot, rank, start + (times[i] if timed else i), new)
+        split(leaves, rules, sizes, slot, rank, start + (times[i] if has_times else i), new)
         last = state[LAST]
-        if noted:
+        if notes_pages:
             leaf = slot if slots[slot, LOWER] <= rank < slots[slot, UPPER] else new
-            pages[start + (times[i] if timed else i)] = slots[leaf, PAGE]
+            pages[start + (times[i] if has_times else i)] = slots[leaf, PAGE]
     return len(ranks)
 
 
@@ -362,17 +373,17 @@ class Groups(NamedTuple):
 def regroup(groups: Groups, ranks: Integers, sorted_ranks: NDArray[np.int32], places: NDArray[np.int32]) -> None:
     """Writes the ranks, sorted stably by their group, to `sorted_ranks`, and where each was in `ranks` to `places`."""
     uppers, shift, firsts, group_of = groups.uppers, groups.shift, groups.firsts, groups.scratch
-    ends = np.zeros(len(uppers), np.int64)
+    nexts = np.zeros(len(uppers), np.int64)  # of each group: its number of rows; later, where its next row goes
     for i in range(len(ranks)):
         group = int(firsts[ranks[i] >> shift])
         while ranks[i] >= uppers[group]:
             group += 1
-        ends[group] += 1
+        nexts[group] += 1
         group_of[i] = group
     total = 0
-    for group in range(len(uppers)):  # from the rows of a group to those in groups before: where the next one goes
-        total, ends[group] = total + ends[group], total
+    for group in range(len(uppers)):  # a group's first row goes behind all rows of the groups before
+        total, nexts[group] = total + nexts[group], total
     for i in range(len(ranks)):
-        at = ends[group_of[i]]
+        at = nexts[group_of[i]]
         sorted_ranks[at], places[at] = ranks[i], i
-        ends[group_of[i]] = at + 1
+        nexts[group_of[i]] = at + 1

@@ -39,8 +39,8 @@ class LevelMemory:
 
     def __init__(self, keys: int, rule: Rule, slots: int) -> None:
         """Makes room for `slots` pages; none is part of the level yet (`link`). `keys`: all ranks are below it."""
-        self.keys, self.rules = keys, rule.compiled()
-        self.noted = _NONE
+        self.keys, self.rules = keys, rule.for_kernel()
+        self.page_of_row = _NONE
         """(rows,): room for the page into which each row goes, as `kernel.insert` numbers pages; (0,): not noted."""
         # A cell is a fourth to an eighth of a full page wide, so that few steps lead from its first leaf to any other.
         shift = max(0, (max(1, rule.room_last // rule.smallest) // 4).bit_length() - 1)
@@ -79,33 +79,34 @@ class LevelMemory:
         leaves.slots[slots, split_kernel.NEXT] = np.append(slots[1:], -1)
         leaves.slots[slots, split_kernel.PREVIOUS] = np.append(-1, slots[:-1])
         firsts = np.arange(len(leaves.cells)) << leaves.shift
-        pages = np.searchsorted(uppers, firsts, side="right")  # with the first rank of each cell
-        leaves.cells[:] = slots[np.minimum(pages, len(slots) - 1)]
+        # The page that holds each cell's first rank; `minimum`: without keys there is a cell, and no page above it.
+        holders = np.searchsorted(uppers, firsts, side="right")
+        leaves.cells[:] = slots[np.minimum(holders, len(slots) - 1)]
         leaves.state[USED_SLOTS], leaves.state[LAST] = len(slots), slots[-1]
 
     def keep(self, slots: Integers, lowers: Integers) -> None:
         """Keeps only these slots, given in key order, with these lower borders. The others have to be empty. The pages
         that stay move to the slots 0 … n − 1."""
-        new_slots, beyond = slots.copy(), slots >= len(slots)
-        new_slots[beyond] = np.setdiff1d(np.arange(len(slots)), slots)  # the slots of pages that go
+        new_slots, moves = slots.copy(), slots >= len(slots)
+        new_slots[moves] = np.setdiff1d(np.arange(len(slots)), slots)  # slots below n, whose pages go
         for name in _PER_SLOT:
             values = getattr(self.leaves, name)
-            values[new_slots[beyond]] = values[slots[beyond]]
+            values[new_slots[moves]] = values[slots[moves]]
         self.link(new_slots, lowers)
 
-    def used(self, field: int) -> NDArray[np.int32]:
+    def column(self, field: int) -> NDArray[np.int32]:
         """A field (LOWER, COUNT … of `kernel`) of each slot in use: (slots in use,)."""
         return self.leaves.slots[: self.leaves.state[USED_SLOTS], field]
 
-    def order(self) -> Integers:
+    def slots_by_key(self) -> Integers:
         """The slots in use in key order."""
-        return np.argsort(self.used(split_kernel.LOWER), kind="stable")
+        return np.argsort(self.column(split_kernel.LOWER), kind="stable")
 
     def insert(self, ranks: NDArray[Any], start: int, sizes: Sizes, times: NDArray[np.int32] = _NONE) -> None:
         """Inserts ranks. ranks[i] arrives as row start + times[i], or start + i if `times` is empty. `sizes`: of the
         entries by rank; empty if entries are counted."""
         while True:
-            done = split_kernel.insert(self.leaves, self.rules, sizes, ranks, times, start, self.noted)
+            done = split_kernel.insert(self.leaves, self.rules, sizes, ranks, times, start, self.page_of_row)
             if done == len(ranks):
                 return
             ranks, times = ranks[done:], times[done:]
@@ -126,7 +127,8 @@ class LevelMemory:
             self.insert(ranks[row:], row, sizes)
             return
         while row < n:
-            entries = int(self.used(split_kernel.COUNT).sum(dtype=np.int64))
+            entries = int(self.column(split_kernel.COUNT).sum(dtype=np.int64))
+            # In a large index more rows at a time, so that each group gets many.
             rows = ranks[row : row + max(_CHUNK, min(entries // 2, n // 8))]
             uppers = self._groups()
             if len(uppers) > 1:
@@ -139,11 +141,12 @@ class LevelMemory:
     def _groups(self) -> Integers:
         """(groups,): upper borders of groups of leaves, of about equal width; one group where a few leaves are most of
         the range. In that case rows go to few leaves, which stay in the cache by themselves."""
-        wanted = self.keys // _GROUP_ROWS
-        uppers = np.sort(self.used(split_kernel.UPPER)).astype(np.int64)
-        if wanted < 2 or len(uppers) < 4 * wanted:
+        groups = self.keys // _GROUP_ROWS
+        uppers = np.sort(self.column(split_kernel.UPPER)).astype(np.int64)
+        if groups < 2 or len(uppers) < 4 * groups:
             return uppers[-1:]
-        ends = np.unique(np.searchsorted(uppers, self.keys * np.arange(1, wanted + 1) // wanted))
+        # The leaves in which equal parts of the range end.
+        ends = np.unique(np.searchsorted(uppers, self.keys * np.arange(1, groups + 1) // groups))
         borders = uppers[ends]
         return borders if np.diff(borders, prepend=0).max() <= 4 * _GROUP_ROWS else uppers[-1:]
 
@@ -191,13 +194,13 @@ class LevelPages(NamedTuple):
 
 
 def pages_of(level: LevelMemory) -> LevelPages:
-    """The pages of a level of branch pages, without their entries (`rebuilt_above` adds them)."""
-    order, leaves = level.order(), level.leaves
+    """The pages of a level of branch pages, without their entries; `rebuilt_above` fills `ends` and `entries`."""
+    slots, leaves = level.slots_by_key(), level.leaves
     return LevelPages(
-        lowers=leaves.slots[order, split_kernel.LOWER].astype(np.int64),
-        births=leaves.births[order],
-        kinds=leaves.kinds[order],
-        ends=np.zeros(len(order), np.int64),
+        lowers=leaves.slots[slots, split_kernel.LOWER].astype(np.int64),
+        births=leaves.births[slots],
+        kinds=leaves.kinds[slots],
+        ends=np.zeros(len(slots), np.int64),
         entries=np.empty(0, np.int32),
     )
 
@@ -210,7 +213,7 @@ def rebuilt_above(pages: LevelPages, kept: Kept, below: Integers) -> LevelPages:
         lowers=lowers,
         births=pages.births[places],
         kinds=pages.kinds[places],
-        ends=np.append(np.searchsorted(below, lowers[1:]), len(below)),
+        ends=np.append(np.searchsorted(below, lowers[1:]), len(below)),  # where the next page's entries begin
         entries=below.astype(np.int32),
     )
 
@@ -252,13 +255,13 @@ def levels_of(
             used = bytes_before[ends] - bytes_before[ends - level.entries]
             memory.leaves.slots[: len(ends), split_kernel.USED] = used
         levels.append(memory)
-        entries, rule = lowers, branch
+        entries, rule = lowers, branch  # of the level above
     return levels
 
 
 def _lowers(entries: Integers, starts: Integers, filled: NDArray[np.bool_]) -> Integers:
-    """(pages,): the first entry of each page; of a page without entries, the rank after the last entry before it.
-    `entries`: of all pages in order. `starts`: where each page's entries begin. `filled`: whether it has any."""
+    """(pages,): the first entry of each page, or the rank after the last entry before it if it has none; 0 for the
+    first page. `entries`: of all pages in order. `starts`: where each page's begin. `filled`: whether it has any."""
     first_entries = np.append(entries, 0)[starts]  # an empty last page starts behind all entries
     entries_before = np.append(-1, entries)[starts]
     lowers = np.where(filled, first_entries, entries_before + 1)
@@ -287,7 +290,7 @@ class TreeLevel:
     """The kind of split that made the page; FIRST for the first page."""
     rows: Integers
     """Entries on the page."""
-    noted: NDArray[np.int32] | None = None
+    page_of_row: NDArray[np.int32] | None = None
     """(rows,): the number of the page into which each row went (numbers of `kernel.insert`)."""
     places: NDArray[np.int32] | None = None
     """(pages,): the place in key order of the page with each of those numbers."""
@@ -296,24 +299,24 @@ class TreeLevel:
         return len(self.births)
 
 
-def build_level(ranks: Integers, rule: Rule, sizes: Sizes = NO_SIZES, *, noted: bool = False) -> TreeLevel:
+def build_level(ranks: Integers, rule: Rule, sizes: Sizes = NO_SIZES, *, notes_pages: bool = False) -> TreeLevel:
     """A level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. `sizes`:
-    uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. `noted`: whether to note
-    where each row goes."""
+    uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. `notes_pages`: whether
+    to note where each row goes."""
     if (n := len(ranks)) >= 1 << 31:
         raise UsageError(f"a page model takes fewer than {1 << 31:,} rows, not {n:,}: use fewer --rows.")
     level = LevelMemory.empty(n, rule)
-    if noted:
-        level.noted = np.empty(n, np.int32)
+    if notes_pages:
+        level.page_of_row = np.empty(n, np.int32)
     level.insert_from(0, ranks, sizes)
-    order, leaves = level.order(), level.leaves
+    order, leaves = level.slots_by_key(), level.leaves
     slots = leaves.slots[order]
     built = TreeLevel(leaves.births[order], leaves.kinds[order], slots[:, split_kernel.COUNT].astype(np.int64))
-    if not noted:
+    if not notes_pages:
         return built
     places = np.empty(len(order), np.int32)
     places[slots[:, split_kernel.PAGE]] = np.arange(len(order), dtype=np.int32)
-    return replace(built, noted=level.noted, places=places)
+    return replace(built, page_of_row=level.page_of_row, places=places)
 
 
 def build_branches(leaves: TreeLevel, rule: Rule) -> list[TreeLevel]:
@@ -321,9 +324,9 @@ def build_branches(leaves: TreeLevel, rule: Rule) -> list[TreeLevel]:
     those of the leaves. `rule`: how branch pages split."""
     levels, below = [], leaves
     while len(below) > 1:
-        order = np.argsort(below.births, kind="stable")  # entries of the level arrive as the pages below are made
-        rows = below.births[order]
-        built = build_level(order.astype(np.int64), rule)  # with births that are numbers of such entries
+        ranks = np.argsort(below.births, kind="stable")  # an entry for each page below, in order of arrival
+        rows = below.births[ranks]  # with which the entries arrive
+        built = build_level(ranks.astype(np.int64), rule)  # with births that are numbers of such entries
         is_first = built.births < 0  # a level's first page comes with the second page below it
         below = replace(built, births=np.where(is_first, rows[1], rows[built.births]))
         levels.append(below)
@@ -333,10 +336,10 @@ def build_branches(leaves: TreeLevel, rule: Rule) -> list[TreeLevel]:
 def numbers_by_birth(births: Sequence[Integers], *, root_before_leaf: bool = False) -> list[Integers]:
     """The page numbers of each level, leaves first, in key order. Each new page gets the next number. If one row makes
     several pages, the lowest level comes first; with `root_before_leaf` the first root comes before the second leaf.
-    `births`: the rows that made the pages of each level, likewise."""
+    `births`: the rows that made the pages of each level, leaves first, in key order."""
     heights = np.repeat(np.arange(len(births)), [len(level) for level in births])
     if root_before_leaf and len(births) > 1:
-        heights[len(births[0])] = FIRST_ROOT
+        heights[len(births[0])] = FIRST_ROOT  # the leftmost page above the leaves was the first root
     numbers = np.empty(len(heights), np.int64)
     numbers[np.lexsort((heights, np.concatenate(births)))] = np.arange(len(heights))
     return list(np.split(numbers, np.cumsum([len(level) for level in births])[:-1]))

@@ -26,7 +26,7 @@ from keybench.pagemodels.half_split.build import ABSENT, DELETED, PRESENT, PageD
 from keybench.pagemodels.half_split.kernel import APPEND, EDGE, INTERIOR, USED_SLOTS, Rule
 from keybench.pagemodels.half_split.levels import NO_SIZES, Kept, LevelMemory, LevelPages, TreeLevel, level_of
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import Integers, Sizes, chosen, is_permutation, require
+from keybench.pagemodels.ranking import Integers, Sizes, is_permutation, mask_of, require
 
 _NO_NUMBERS: Mapping[int, int] = {}
 _FEW = 64  # at most one of 64 keys deleted is few: their leaves are looked up, instead of going through all leaves
@@ -48,7 +48,7 @@ class SplitState:
         self._changed = False  # since the last cleaning
         self._deleted = 0  # entries of deleted keys
         self._few_deleted: list[Integers] = []  # these keys, if they are few
-        self._empty_left = True  # whether there may be empty leaves from before
+        self._may_have_empty = True  # whether there may be empty leaves
         self._splits = np.zeros(3, np.int64)  # of leaves, by kind
         self._row_of_root: int | None = None  # the row of this call that made the first root, if one did
 
@@ -64,7 +64,7 @@ class SplitState:
         self._model.build.leaf(fill)
         self._levels = []  # frees their memory
         present = split_build.forget(self._states)
-        self._deleted, self._few_deleted, self._empty_left = 0, [], True
+        self._deleted, self._few_deleted, self._may_have_empty = 0, [], True
         self._levels = self._model.build.build(self._states, present, self._sizes, fill, self._model.branch)
         self._file_pages = sum(int(level.leaves.state[USED_SLOTS]) for level in self._levels)
         self._free, self._waiting = [], []
@@ -77,7 +77,7 @@ class SplitState:
         self._levels = split_levels.levels_of(keys, model.leaf, model.branch, present, self._sizes, pages, borders)
         self._states, self._file_pages = states, pages.next_page
         self._free, self._waiting = sorted(pages.free.tolist()), []
-        self._deleted, self._few_deleted, self._empty_left = 0, [], True
+        self._deleted, self._few_deleted, self._may_have_empty = 0, [], True
 
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
@@ -109,22 +109,24 @@ class SplitState:
         if self._changed:  # pages that an earlier cleaning deleted can be taken from now on
             self._free, self._waiting = sorted(self._free + self._waiting), []
         self._changed = False
-        leaves = self._levels[0]
-        self._empty_left = self._sweep(dead)
-        if not self._empty_left:
-            return
-        # The engine's rule says which pages go, from borders and numbers of all pages in key order.
-        order = leaves.order()
+        self._may_have_empty = self._sweep(dead)
+        if self._may_have_empty:
+            self._delete_empty(deletion)
+
+    def _delete_empty(self, deletion: PageDeletion) -> None:
+        """Deletes the empty leaves that may go by the engine's rule, and the branch pages that go with them."""
+        leaf_level, leaves = self._levels[0], self._levels[0].leaves
+        order = leaf_level.slots_by_key()
         branches = [split_levels.pages_of(level) for level in self._levels[1:]]
-        empty = leaves.leaves.slots[order, split_kernel.COUNT] == 0
-        leaf_lowers = leaves.leaves.slots[order, split_kernel.LOWER].astype(np.int64)
+        empty = leaves.slots[order, split_kernel.COUNT] == 0
+        leaf_lowers = leaves.slots[order, split_kernel.LOWER].astype(np.int64)
         lowers = [leaf_lowers, *(level.lowers for level in branches)]
-        numbers = [-1 - leaves.leaves.births[order], *(-1 - level.births for level in branches)]
+        numbers = [-1 - leaves.births[order], *(-1 - level.births for level in branches)]
         ((places, borders), *remaining_branches), freed = deletion.delete(lowers, numbers, empty)
         if not freed:
             return
-        self._empty_left = bool(empty[places].any())
-        leaves.keep(order[places], borders)
+        self._may_have_empty = bool(empty[places].any())
+        leaf_level.keep(order[places], borders)
         self._keep_above(branches, remaining_branches, borders)
         if deletion.waits:
             self._waiting += freed
@@ -133,16 +135,15 @@ class SplitState:
 
     def stats(self) -> PageStats:
         """The index as it is now. Splits are those of leaves since it was first empty."""
-        leaves = self._levels[0]
-        order = leaves.order()
-        rows = leaves.leaves.slots[order, split_kernel.COUNT].astype(np.int64)
-        used = int(leaves.leaves.slots[order, split_kernel.USED].sum(dtype=np.int64))
+        order, leaves = self._levels[0].slots_by_key(), self._levels[0].leaves
+        rows = leaves.slots[order, split_kernel.COUNT].astype(np.int64)
+        used = int(leaves.slots[order, split_kernel.USED].sum(dtype=np.int64))
         entries, pages = int(rows.sum()), len(order)
         density = self._model.density(entries, used, pages)
         appends, edge, interior = (int(self._splits[kind]) for kind in (APPEND, EDGE, INTERIOR))
         return PageStats.from_chain(
             Checkpoint(entries, pages, appends, edge, interior, density),
-            -1 - leaves.leaves.births[order],
+            -1 - leaves.births[order],
             rows,
             fragmentation=self._model.fragmentation,
             branch_pages=sum(int(level.leaves.state[USED_SLOTS]) for level in self._levels[1:]),
@@ -152,13 +153,14 @@ class SplitState:
         """Removes the entries of all deleted keys, whose number is `deleted`. Returns whether a leaf is empty then."""
         few, self._few_deleted = self._few_deleted, []
         leaves = self._levels[0].leaves
-        if deleted == sum(map(len, few)) and not self._empty_left:
+        # If `few` are all deleted keys, and no other leaf can be empty, only the leaves of these keys matter.
+        if deleted == sum(map(len, few)) and not self._may_have_empty:
             return sum(split_build.sweep_of(leaves, self._sizes, self._states, ranks) for ranks in few) > 0
         return split_build.sweep(leaves, self._sizes, self._states) > 0
 
     def _states_of(self, ranks: Integers) -> States:
         """(keys,): states where these keys alone are present. UsageError for ranks that are no keys or come twice."""
-        return np.where(chosen(ranks, self._keys), np.uint8(PRESENT), np.uint8(ABSENT))
+        return np.where(mask_of(ranks, self._keys), np.uint8(PRESENT), np.uint8(ABSENT))
 
     def _mark_as_present(self, ranks: Integers) -> None:
         """Makes absent keys present. UsageError, and nothing is changed, unless all of these keys can be inserted."""
@@ -171,22 +173,24 @@ class SplitState:
         place = split_build.change(self._states, ranks, before, after)
         if place < len(ranks):
             rank = int(ranks[place])
+            # If not in another state, it is no key, or comes twice.
             in_another_state = 0 <= rank < self._keys and self._states[rank] != before
             no_keys = f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once."
             raise UsageError(problem if in_another_state else no_keys)
         self._changed |= len(ranks) > 0
 
     def _keep_above(self, branches: Sequence[LevelPages], remaining: Sequence[Kept], below: Integers) -> None:
-        """Removes all but the remaining ones of all pages of the branch levels. `below`: the leaves' lower borders."""
+        """Keeps only the `remaining` pages of each level in `branches`. `below`: the lower borders of the leaves."""
         for height, (pages, kept) in enumerate(zip(branches, remaining, strict=True), start=1):
             remaining_pages = split_levels.rebuilt_above(pages, kept, below)
-            self._levels[height], below = level_of(self._keys, self._model.branch, remaining_pages), kept[1]
+            self._levels[height] = level_of(self._keys, self._model.branch, remaining_pages)
+            _, below = kept
 
     def _make_branches(self) -> None:
         """Inserts the borders of new pages into the level above, level by level."""
         for height, level in enumerate(self._levels):  # a level that is appended comes next
             slots = int(level.leaves.state[USED_SLOTS])
-            births, lowers = level.leaves.births[:slots], level.used(split_kernel.LOWER)
+            births, lowers = level.leaves.births[:slots], level.column(split_kernel.LOWER)
             # Pages of this call have a birth; the first page of a level needs no entry, a new root has its border 0.
             new = np.flatnonzero((births >= 0) & (lowers > 0))
             if not len(new):
@@ -197,11 +201,12 @@ class SplitState:
                 root = LevelPages.unsplit(zero, births[new[:1]].copy(), ends=np.ones(1, np.int64), entries=zero)
                 self._row_of_root = int(births[new[0]]) if height == 0 else self._row_of_root
                 self._levels.append(level_of(self._keys, self._model.branch, root))
+            # The entries arrive as the rows that made the pages: their times are `births`, from row 0.
             self._levels[height + 1].insert(lowers[new].copy(), 0, NO_SIZES, births[new].astype(np.int32))
 
-    def _number_new_pages(self, known: Mapping[int, int] = _NO_NUMBERS) -> None:
-        """Numbers new pages in the order of the rows that made them, and counts the splits of leaves. `known`: numbers
-        of some leaves, by row; other pages take free numbers, then those at the file's end."""
+    def _number_new_pages(self, leaf_numbers: Mapping[int, int] = _NO_NUMBERS) -> None:
+        """Numbers new pages in the order of the rows that made them, and counts the splits of leaves. `leaf_numbers`:
+        of some leaves, by the row that made each; other pages take free numbers, then those at the file's end."""
         # 1. The new pages of all levels, and the splits. Until they have a number, `births` has the row that made them,
         # from 0, afterwards −1 − their number. As columns: births, heights of their levels, slots.
         new_by_level = []
@@ -219,17 +224,17 @@ class SplitState:
             sequence[(heights == 1) & (births == self._row_of_root)] = split_levels.FIRST_ROOT
         self._row_of_root = None
         births, heights, slots = np.stack([births, heights, slots])[:, np.lexsort((sequence, births))]
-        # 3. Their numbers: known ones, then the free ones, then those behind the end of the file.
+        # 3. Their numbers: those of `leaf_numbers`, then the free ones, then those behind the end of the file.
         numbers = np.full(len(slots), -1, np.int64)  # −1: none yet
-        if known:
+        if leaf_numbers:
             leaves = np.flatnonzero(heights == 0)
-            numbers[leaves] = [known.get(row, -1) for row in births[leaves].tolist()]
+            numbers[leaves] = [leaf_numbers.get(row, -1) for row in births[leaves].tolist()]
         needed = int((numbers < 0).sum())
         recycled = self._free[:needed]
         self._free = self._free[needed:]
-        fresh = np.arange(self._file_pages, self._file_pages + needed - len(recycled))
-        self._file_pages += len(fresh)
-        numbers[numbers < 0] = np.concatenate([np.array(recycled, np.int64), fresh])
+        at_end = np.arange(self._file_pages, self._file_pages + needed - len(recycled))
+        self._file_pages += len(at_end)
+        numbers[numbers < 0] = np.concatenate([np.array(recycled, np.int64), at_end])
         for height, level in enumerate(self._levels):
             of_level = heights == height
             level.leaves.births[slots[of_level]] = -1 - numbers[of_level]
@@ -250,8 +255,8 @@ class SplitModel:
     build: SortedBuild
     deletion: PageDeletion | None = None
     """None for an engine that cleans nothing up by itself."""
-    kind: Callable[..., SplitState] = SplitState
-    """What makes the index with a past, from the model, the number of keys and, if they differ, the entries' sizes."""
+    make_state: Callable[..., SplitState] = SplitState
+    """Makes the index with a past, from the model, the number of keys and, if they differ, the entries' sizes."""
     fragmentation: Literal["back links", "not adjacent"] = "back links"
     """The engine's own definition, as a share of the leaf pages."""
     root_before_leaf: bool = False
@@ -259,44 +264,44 @@ class SplitModel:
 
     def state(self, keys: int) -> IndexState:
         """An empty index, into which `keys` keys will come in all."""
-        return self.kind(self, keys)
+        return self.make_state(self, keys)
 
     def insert(self, ranks: Integers, checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,), a permutation of 0 … n − 1.
         `checkpoints`: ascending numbers of rows after which the leaf level is noted."""
         return self._insert(ranks, checkpoints, NO_SIZES, None)
 
-    def _insert(self, ranks: Integers, checkpoints: Sequence[int], sizes: Sizes, arrived: Integers | None) -> PageStats:
-        """As `insert`, for entries of these sizes, by rank; all have one size if `sizes` is empty. `arrived[i]`: the
+    def _insert(self, ranks: Integers, checkpoints: Sequence[int], sizes: Sizes, totals: Integers | None) -> PageStats:
+        """As `insert`, for entries of these sizes, by rank; all have one size if `sizes` is empty. `totals[i]`: the
         size of the first i + 1 entries together; None if all have one size."""
         n = len(ranks)
         require(ranks, checkpoints)
         leaves = split_levels.build_level(ranks, self.leaf, sizes)
         levels = [leaves, *split_levels.build_branches(leaves, self.branch)]
         births = [level.births for level in levels]
-        noted = self._checkpoints(leaves, [*checkpoints, n], arrived)
+        points = self._checkpoints(leaves, [*checkpoints, n], totals)
         return PageStats.from_chain(
-            noted[-1],
+            points[-1],
             split_levels.numbers_by_birth(births, root_before_leaf=self.root_before_leaf)[0],
             leaves.rows,
             fragmentation=self.fragmentation,
             branch_pages=sum(map(len, levels[1:])),
-            checkpoints=noted[:-1],
+            checkpoints=points[:-1],
         )
 
     def _checkpoints(
-        self, leaves: TreeLevel, checkpoints: Sequence[int], arrived: Integers | None
+        self, leaves: TreeLevel, checkpoints: Sequence[int], totals: Integers | None
     ) -> tuple[Checkpoint, ...]:
-        """The leaf level after each of these numbers of rows. `arrived`: as of `_insert`."""
+        """The leaf level after each of these numbers of rows. `totals`: as of `_insert`."""
         births_by_kind = {kind: np.sort(leaves.births[leaves.kinds == kind]) for kind in (APPEND, EDGE, INTERIOR)}
-        noted = []
+        points = []
         for rows in checkpoints:
             splits = {kind: int(np.searchsorted(births, rows)) for kind, births in births_by_kind.items()}
             pages = 1 + sum(splits.values())
-            used = int(arrived[rows - 1]) if rows and arrived is not None else rows  # arrived[i] has i + 1 entries
+            used = int(totals[rows - 1]) if rows and totals is not None else rows  # totals[i] is of i + 1 entries
             density = self.density(rows, used, pages)
-            noted.append(Checkpoint(rows, pages, splits[APPEND], splits[EDGE], splits[INTERIOR], density))
-        return tuple(noted)
+            points.append(Checkpoint(rows, pages, splits[APPEND], splits[EDGE], splits[INTERIOR], density))
+        return tuple(points)
 
 
 @dataclass(frozen=True)
@@ -342,7 +347,7 @@ class SizedSplitModel:
     def sized_state(self, sizes: Sizes) -> IndexState:
         """An empty index, into which entries of these sizes will come in all, by rank: (keys,)."""
         self._require(sizes, len(sizes))
-        return self.model.kind(self.model, len(sizes), sizes)
+        return self.model.make_state(self.model, len(sizes), sizes)
 
     def _require(self, sizes: Sizes, rows: int) -> None:
         """UsageError unless there is a size for each row, and none is too small."""

@@ -116,14 +116,14 @@ def last_not_above(tree: BranchTree, page: int, key: int) -> int:
 @kernel
 def position(tree: BranchTree, page: int, key: int) -> int:
     """Where a key belongs in a page: the number of records with a lower key."""
-    keys, base, n = tree.keys, tree.state[page, BASE], tree.state[page, RECORDS]
+    keys, base, end = tree.keys, tree.state[page, BASE], tree.state[page, RECORDS]
     at = 0
-    while at < n:
-        middle = (at + n) >> 1
+    while at < end:
+        middle = (at + end) >> 1
         if keys[base + middle] < key:
             at = middle + 1
         else:
-            n = middle
+            end = middle
     return int(at)
 
 
@@ -132,7 +132,7 @@ def put(tree: BranchTree, page: int, at: int, key: int, child: int) -> None:
     """Inserts a record into a page that has room for it, before the record with index `at`."""
     keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
     n, base = state[page, RECORDS], state[page, BASE]
-    if state[page, FREED] > 0:
+    if state[page, FREED] > 0:  # the place freed last
         place = places[base + tree.facts[PLACES] - state[page, FREED]]
         state[page, FREED] -= 1
     else:
@@ -172,15 +172,15 @@ def remove(tree: BranchTree, page: int, at: int, number: int) -> None:
 def reorganise(tree: BranchTree, page: int) -> None:
     """Copies a page's records into a fresh one: its heap is then in key order, without free places."""
     state, base = tree.state, tree.state[page, BASE]
-    for i in range(state[page, RECORDS]):
+    for i in range(state[page, RECORDS]):  # keys and children are in key order already: only their places change
         tree.places[base + i] = i
     state[page, TOP], state[page, FREED], state[page, LAST] = state[page, RECORDS], 0, FORGOTTEN
 
 
 @allocating
 def move_end(tree: BranchTree, page: int, first: int, target: int) -> None:
-    """Moves the records from index `first` on to the empty page `target`. In the old page, the place of the first of
-    them is the free place that is used next."""
+    """Moves the records from index `first` on to the empty page `target`. Their places in the old page are freed from
+    the last to the first, so that the first one's is used next."""
     keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
     n, base, capacity = state[page, RECORDS], state[page, BASE], tree.facts[PLACES]
     move(keys, state[target, BASE], base + first, n - first)
@@ -255,7 +255,7 @@ def new_page(tree: BranchTree, level: int, number: int) -> int:
 def make_root(tree: BranchTree, space: Tablespace) -> None:
     """Gives an empty index its root, which is its only leaf, in a page of the branch segment."""
     tree.leaves[0] = take_single_page(space, tree.facts[SEGMENT], 0)
-    if space.facts[MYSQL]:  # which reserves extents for the segment of the leaves, although that is empty
+    if space.facts[MYSQL]:  # MySQL reserves extents for the segment of the leaves, although that is empty
         reserve(space, 0)
 
 
@@ -275,7 +275,8 @@ def follow_split(tree: BranchTree, space: Tablespace, event: Ints, first: bool) 
     facts[ATTEMPTS] += first
     father = find(tree, event[leaf.WITHIN] + 1, 1)
     if event[leaf.WHAT] == leaf.NEIGHBOUR:
-        facts[NEIGHBOURS] += 1  # whose node pointer gets a lower key: it is deleted and inserted again
+        facts[NEIGHBOURS] += 1
+        # The neighbour's node pointer gets a lower key: it is deleted, which is done first, and inserted again.
         pending = defer(tree, 0, PUT, 1, key, other, 1)
         return defer(tree, pending, DELETE, 1, father, other, 1)
     if event[leaf.WHAT] == leaf.UP:
@@ -301,9 +302,9 @@ def is_full(tree: BranchTree, page: int) -> bool:
 
 @kernel
 def defer(tree: BranchTree, pending: int, what: int, level: int, one: int, other: int, held: int) -> int:
-    """Adds a change of a level to the list, which has `pending` changes. Returns its new length. `what`: a name above;
-    `one` and `other` are what it needs, in the order told there: PUT, say, a key and a child. `held`: how many
-    insertions on lower levels are under way when it is done, which have reserved extents."""
+    """Adds a change of a level to the list, which has `pending` changes. Returns its new length. `what`: a name above.
+    `one` and `other`: what it needs, in the order given there: PUT, say, a key and a child. `held`: how many insertions
+    on lower levels are under way when it is done; each of them has reserved extents."""
     at, facts = PENDING + CHANGE_FIELDS * pending, tree.facts
     facts[at], facts[at + 1] = what, level
     facts[at + 2], facts[at + 3] = one, other
@@ -337,7 +338,7 @@ def split(
     """Inserts a record, before the one with index `at`, into a page that `is_full`: into its right neighbour, or by a
     split. Returns the new length of the list of `pending` changes, with those that this asks of the level above.
     `held`: insertions on lower levels that are under way, which have reserved extents."""
-    if not space.facts[MYSQL]:  # which reserves only for what it writes to the undo log: rows, and no node pointers
+    if not space.facts[MYSQL]:  # MySQL reserves only for what it writes to the undo log: rows, and no node pointers
         reserve(space, held)
     state, keys, facts = tree.state, tree.keys, tree.facts
     if page == facts[ROOT]:
@@ -346,9 +347,9 @@ def split(
     level, base, n = state[page, LEVEL], state[page, BASE], state[page, RECORDS]
     right, last = state[page, RIGHT], state[page, LAST]
     # 1. A record behind all others goes into the right neighbour without a split, if it fits there.
-    roomy = right >= 0 and (state[right, FREED] > 0 or free_bytes(tree, state[right, TOP], 1) >= facts[SIZE])
-    if at == n and roomy:
-        facts[NEIGHBOURS] += 1
+    fits_right = right >= 0 and (state[right, FREED] > 0 or free_bytes(tree, state[right, TOP], 1) >= facts[SIZE])
+    if at == n and fits_right:
+        facts[NEIGHBOURS] += 1  # the neighbour's node pointer gets a lower key, as in `follow_split`
         father = find(tree, keys[state[right, BASE]], level + 1)
         put(tree, right, 0, key, child)
         pending = defer(tree, pending, PUT, level + 1, key, right, held + 1)
@@ -357,7 +358,7 @@ def split(
     follows = at > 0 and keys[base + at - 1] == last  # the record before it was inserted last
     if not follows and at < n and keys[base + at] == last:  # the one behind it was
         return _split_down(tree, space, page, at, key, child, pending, held)
-    first = (n + 2) // 2 - 1  # the middle: the first record that moves to the new page
+    first = (n + 2) // 2 - 1  # the first record that moves to the new page: the middle one, as in `leaf_splits`
     if follows:
         first = at if at >= n - 1 else at + 1  # the next record stays, unless it is the last one
     begins_new = follows and at >= n - 1  # the new record is the lowest of the new page

@@ -22,18 +22,8 @@ from keybench.pagemodels.contract import PageModel
 from keybench.pagemodels.costs import lru
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
 from keybench.pagemodels.costs.lru import LruCache
-from keybench.pagemodels.innodb.leaf_memory import (
-    DOWN,
-    EVENTS,
-    FULL,
-    MOVED,
-    NEIGHBOUR,
-    OTHER,
-    ROW,
-    WHAT,
-    events_of,
-    grow,
-)
+from keybench.pagemodels.innodb import leaf_memory as leaf
+from keybench.pagemodels.innodb.leaf_memory import DOWN, FULL, NEIGHBOUR, OTHER, ROW, WHAT
 from keybench.pagemodels.innodb.leaf_splits import load
 from keybench.pagemodels.innodb.model import InnodbModel, Parameters
 from keybench.pagemodels.innodb.model import page_model as without_cost
@@ -68,7 +58,7 @@ _SPLIT, _COMMIT = 200, 300
 """Bytes of log, about: of a split, for headers, links and allocation of the new page, without the records that move; of
 a transaction, for its begin, its commit and the purge of its undo log."""
 _TWO_BYTES, _THREE_BYTES = 1 << 7, (1 << 7) + (1 << 14)
-"""Numbers from here on take so many bytes (MIN_2BYTE, MIN_3BYTE)."""
+"""Numbers from here on take two bytes, or three (MIN_2BYTE, MIN_3BYTE)."""
 _SHORT = 15
 """The length of a record's rest that its first byte can hold, at most."""
 _INSERT_HEADER = 6
@@ -100,29 +90,32 @@ class CostModel(InnodbModel):
         for begin in range(0, n, _CHUNK):
             end = min(n, begin + _CHUNK)
             leaf_of_row = np.empty(end - begin, np.int32)
-            done, known = begin, int(leaves.facts[EVENTS])
+            done, old_events = begin, int(leaves.facts[leaf.EVENTS])
             while (done := load(leaves, ranks, done, end, leaf_of_row)) < end:
-                grow(leaves)
-            events = events_of(leaves)[known:]
+                leaf.grow(leaves)
+            events = leaf.events_of(leaves)[old_events:]
+            # A row for each page for which there is memory now.
             beside = np.pad(beside, ((0, len(leaves.slots) - len(beside)), (0, 0)), constant_values=_NONE)
             cache.use(_touches(begin, leaf_of_row, events, _neighbours_of_full(events, beside)))
         read, written = cache.counted(lru.READ), cache.counted(lru.LEFT)
         if self.redo is None:
             return LoadCost(read)
-        log = self.redo.log(rows, events_of(leaves))
+        log = self.redo.log(rows, leaf.events_of(leaves))
         return LoadCost(read, written if _without_checkpoints(log, written, room, server) else None, log)
 
     def _room(self, server: Server) -> tuple[int, int]:
         """(pages of the server's buffer pool that the load can fill before the page cleaner begins, those that it
-        leaves)."""
+        leaves when it ends)."""
         pages = frames_of(server.cache_bytes, self.page_bytes)
+        # Free pages at which it begins and ends: MySQL's makes room for one page at a time.
         begin, end = (_MYSQL_KEPT_FREE, _MYSQL_KEPT_FREE + 1) if self.mysql else (_CLEANED_FROM, _CLEANED_TO)
         most = max(1, round(min(pages, max(pages - begin, _LEAST_USED + 1)) * server.share))
         return most, min(most - 1, round(max(pages - end, _LEAST_USED) * server.share))
 
 
 def frames_of(cache_bytes: int, page_bytes: int) -> int:
-    """Pages that a buffer pool of `cache_bytes` holds, beside their descriptors (buf_pool_t::get_n_blocks)."""
+    """Pages that a buffer pool of `cache_bytes` holds. In each part, descriptors take the place of some, in the last,
+    shorter part too (buf_pool_t::get_n_blocks)."""
     descriptor_pages = _EXTENT // page_bytes - _EXTENT // (page_bytes + _BLOCK)
     parts, rest = cache_bytes // _EXTENT, cache_bytes % _EXTENT // page_bytes
     return int(parts * (_EXTENT // page_bytes - descriptor_pages) + max(0, rest - descriptor_pages))
@@ -141,7 +134,7 @@ def _neighbours_of_full(events: Integers, beside: NDArray[np.int32]) -> Integers
             side = _LEFT if what == DOWN else _RIGHT  # of the full leaf, where the new one goes
             beyond = beside[full, side]
             beside[full, side] = new
-            # _RIGHT − side is the other side.
+            # _RIGHT − side is the other side: 0 for 1, 1 for 0.
             beside[new, side], beside[new, _RIGHT - side] = beyond, full
             if beyond != _NONE:
                 beside[beyond, _RIGHT - side] = new
@@ -153,7 +146,7 @@ def _touches(begin: int, leaf_of_row: NDArray[np.int32], events: Integers, besid
     leaf that each row fits, from 0; −1 for a row that fits none. `events`: of these rows, (events, 8). `beside_full`,
     (events, 2): the neighbours of each event's full leaf (`_neighbours_of_full`)."""
     fits, rows = np.flatnonzero(leaf_of_row >= 0), events[:, ROW]
-    looked_at, changed = np.full(len(rows), lru.LOOKED_AT), np.full(len(rows), lru.CHANGED)
+    looked_at, changed = np.full(len(rows), lru.LOOKED_AT), np.full(len(rows), lru.CHANGED)  # the use in each event
     parts = [  # rows, leaves, kinds of use
         (begin + fits, leaf_of_row[fits], np.full(len(fits), lru.CHANGED)),
         (rows, events[:, FULL], changed),
@@ -205,7 +198,7 @@ class Redo:
             body = _INSERT_HEADER + self.record_bytes - self.header_bytes - min(shared, self.key_bytes)
             undo = _record(1 + self._undo_record(load.rows_per_tx), _UNDO_PAGE_NUMBER)
             row_bytes = (end - begin) * (undo + _END + _record(body, pages) + _END)
-            split_bytes = len(splits) * _SPLIT + int(splits[:, MOVED].sum()) * _record(body)
+            split_bytes = len(splits) * _SPLIT + int(splits[:, leaf.MOVED].sum()) * _record(body)
             neighbour_bytes = (len(of_part) - len(splits)) * _SPLIT / 2  # about half: no page is new
             commit_bytes = (end - begin) / load.rows_per_tx * _COMMIT
             total[part] = round(row_bytes + split_bytes + neighbour_bytes + commit_bytes)

@@ -174,7 +174,7 @@ def put_of_one_size(leaves: LeafPages, slot: int, rank: int) -> None:
     """Inserts the record of a rank into a leaf: in the place freed last, or on top of the heap. All have one size."""
     slots, heaps, page = leaves.slots, leaves.heaps, leaves.slots[slot, PAGE]
     place = slots[slot, FREE]
-    if place >= 0:  # it holds, beside the mark, the next free place + 1
+    if place >= 0:  # the place holds, beside the mark, the next free one + 1
         slots[slot, FREE] = np.int32(heaps[page, place] ^ FREED) - 1
     else:
         place = slots[slot, TOP]
@@ -194,12 +194,12 @@ def put(leaves: LeafPages, slot: int, rank: int) -> bool:
     slots, size = leaves.slots, int(leaves.sizes[rank])
     if not fits(leaves, slot, rank):
         reorganise(leaves, slot)
-        slots[slot, LAST] = slots[slot, HIGHEST]  # copied one by one in key order
+        slots[slot, LAST] = slots[slot, HIGHEST]  # copied in key order, so that the highest record came last
         if not fits(leaves, slot, rank):
             return False
     page, place = slots[slot, PAGE], slots[slot, FREE]
     heap = leaves.heaps[page]
-    if place >= 0 and leaves.freed[page, place] >= size:  # it holds, beside the mark, the next free place + 1
+    if place >= 0 and leaves.freed[page, place] >= size:  # the place holds, beside the mark, the next free one + 1
         slots[slot, FREE] = np.int32(heap[place] ^ FREED) - 1
         slots[slot, GARBAGE] -= size
     else:
@@ -216,7 +216,7 @@ def put(leaves: LeafPages, slot: int, rank: int) -> bool:
 
 @kernel
 def release(leaves: LeafPages, slot: int, place: int) -> None:
-    """Frees a place of a leaf's heap: it is the one that the next insertion takes. RECORDS is left to the caller."""
+    """Frees a place of a leaf's heap, which the next insertion then takes. RECORDS is left to the caller."""
     slots, page = leaves.slots, leaves.slots[slot, PAGE]
     if len(leaves.sizes) > 0:
         size = leaves.sizes[leaves.heaps[page, place]]
@@ -235,6 +235,7 @@ def delete(leaves: LeafPages, slot: int, place: int) -> None:
         release(leaves, slot, place)
         return
     if len(leaves.sizes) > 0:
+        # The place may be longer than its record: what is left of it counted as garbage.
         unused = slots[slot, BYTES] - leaves.starts[page, place] - leaves.sizes[leaves.heaps[page, place]]
         slots[slot, GARBAGE] -= unused
         slots[slot, BYTES] = leaves.starts[page, place]
@@ -251,7 +252,7 @@ def reorganise(leaves: LeafPages, slot: int) -> None:
             heap[n] = heap[i]
             n += 1
     sort(heap, n)
-    slots[slot, TOP], slots[slot, FREE], slots[slot, LAST] = n, -1, -1
+    slots[slot, TOP], slots[slot, FREE], slots[slot, LAST] = n, -1, -1  # no free place, the last record forgotten
     if len(leaves.sizes) > 0:
         end = 0
         for i in range(n):
@@ -269,7 +270,7 @@ def gather(leaves: LeafPages, slot: int, low: int, high: int) -> int:
     n = 0
     for i in range(slots[slot, TOP]):
         scratch[n] = np.uint64(heap[i]) << np.uint64(16) | np.uint64(i)
-        n += low <= heap[i] < high  # if not, the next one overwrites it
+        n += low <= heap[i] < high  # if not, the next one overwrites it; a free place is above all ranks
     return n
 
 
@@ -313,7 +314,7 @@ def divide(leaves: LeafPages, slot: int, separator: int, new_is_left: bool) -> t
     left_is_narrow = separator - lower < upper - separator
     for field in range(_FIELDS):
         slots[other, field] = slots[slot, field]
-    old, new = (slot, other) if left_is_narrow == new_is_left else (other, slot)
+    old, new = (slot, other) if left_is_narrow == new_is_left else (other, slot)  # `other` gets the narrower part
     left, right = (new, old) if new_is_left else (old, new)
     slots[new, PAGE] = page
     slots[new, RECORDS] = slots[new, TOP] = 0

@@ -59,14 +59,13 @@ def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
     """Inserts the record of a rank, which `_is_full` refused, and notes the events of its row. The first split of a
     page goes by the number of its records. If the new record still does not fit its half, as can be where records
     differ in size, that half is split again, by bytes (btr_page_get_split_rec)."""
-    facts, slots, scratch = leaves.facts, leaves.slots, leaves.scratch
+    facts, slots = leaves.facts, leaves.slots
     if facts[leaf.IS_ROOT]:
         leaf.reorganise(leaves, slot)  # the root's records are copied to a page below it
         facts[leaf.IS_ROOT] = 0
     again = False
     while True:
-        right, n = slots[slot, leaf.NEXT], slots[slot, leaf.RECORDS]
-        page, last = slots[slot, leaf.PAGE], slots[slot, leaf.LAST]
+        right, page, last = slots[slot, leaf.NEXT], slots[slot, leaf.PAGE], slots[slot, leaf.LAST]
         at_end = rank > slots[slot, leaf.HIGHEST]
         # A record behind all others goes into the right neighbour without a split, if it fits there.
         if at_end and right >= 0 and leaf.fits(leaves, right, rank):
@@ -77,27 +76,18 @@ def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
             return
         kind = leaf.INTERIOR if right >= 0 else leaf.APPEND if at_end else leaf.EDGE
         heap, top = leaves.heaps[page], slots[slot, leaf.TOP]
-        # `beside`: no record is between the new one and the one inserted last, so keys seem to come in order
+        # `beside`: no record is between the new one and the one inserted last. So keys seem to come in order.
         both_at_end = at_end and last == slots[slot, leaf.HIGHEST]
         beside = last >= 0 and (both_at_end or _none_between(heap, top, last, rank))
         if beside and not again and last > rank:
             slot = _split_down(leaves, slot, rank, row, kind)
         else:
             count = leaf.gather(leaves, slot, 0, int(leaf.FREED))  # FREED is above all ranks: all records
-            # `first` records stay: those below the middle one (page_get_middle_rec, which counts from a system record)
-            first, pointer = (n + 2) // 2 - 1, -1
-            if again:
-                sort(scratch, count)
-                first, pointer = _by_bytes(leaves, count, rank)
-            elif beside:
-                below = _count_below(leaves, count, rank)
-                first = below + 1  # the next record stays
-                if first >= count:  # or goes with the new one
-                    first, pointer = below, rank
+            first, pointer = _by_bytes(leaves, count, rank) if again else _by_number(leaves, count, rank, beside)
             slot = _split_up(leaves, slot, count, first, pointer, rank, row, kind)
         if leaf.put(leaves, slot, rank):
             return
-        again = True
+        again = True  # the half is too full
 
 
 @kernel
@@ -110,30 +100,44 @@ def _count_below(leaves: LeafPages, count: int, rank: int) -> int:
 
 
 @kernel
+def _by_number(leaves: LeafPages, count: int, rank: int, beside: bool) -> tuple[int, int]:
+    """Divides the `count` records in `scratch` by their number: in the middle, or if `beside`, at the new record.
+    Returns (how many of the lowest stay; lowest rank of the new page, −1 for that of the first record that moves)."""
+    if not beside:  # those below the middle one stay (page_get_middle_rec, which counts from a system record)
+        return (count + 2) // 2 - 1, -1
+    below = _count_below(leaves, count, rank)
+    if below + 1 < count:
+        return below + 1, -1  # the new record's successor stays
+    return below, rank  # the new record is the lowest of the new page
+
+
+@kernel
 def _by_bytes(leaves: LeafPages, count: int, rank: int) -> tuple[int, int]:
-    """Divides the `count` records in `scratch`, which are sorted, and the new one, so that both halves have about equal
+    """Sorts the `count` records in `scratch`, and divides them and the new one so that both halves have about equal
     bytes. Returns (index in `scratch` of the first record that moves up, lowest rank of the upper half, which may be
     that of the new record)."""
-    # Of the count + 1 records in key order, the new one is number `at`. Behind it, `scratch` is one record behind.
+    sort(leaves.scratch, count)
+    # Records count from 0 in key order, with the new one, which is number `at`. The index in `scratch` of a record
+    # behind it is its number less 1.
     sizes, scratch, at = leaves.sizes, leaves.scratch, _count_below(leaves, count, rank)
     total = int(sizes[rank])
     for i in range(count):
         total += sizes[leaf.rank_of(scratch[i])]
     half = (total + leaf.directory(count + 1)) // 2
-    used, taken = 0, 0  # bytes and number of the records of the lower half
+    used, lower = 0, 0  # bytes and number of the records in the lower half
     while True:
-        following = rank if taken == at else leaf.rank_of(scratch[taken - 1 if taken > at else taken])
+        following = rank if lower == at else leaf.rank_of(scratch[lower - 1 if lower > at else lower])
         used += int(sizes[following])
-        taken += 1
-        if used + leaf.directory(taken) >= half or taken == count + 1:
+        lower += 1
+        if used + leaf.directory(lower) >= half or lower == count + 1:
             break
-    if used + leaf.directory(taken) > leaves.facts[leaf.ROOM] or taken == count + 1:
-        taken -= 1  # the last one goes to the upper half
-    if taken == at:  # the new record would be the lowest of the upper half
-        if at == 0:  # but all records would be there: then the new one is alone in the lower half
+    if used + leaf.directory(lower) > leaves.facts[leaf.ROOM] or lower == count + 1:
+        lower -= 1  # the last one goes to the upper half
+    if lower == at:  # the new record is the lowest of the upper half
+        if at == 0:  # but then all records are there: so it goes alone to the lower half
             return 0, leaf.rank_of(scratch[0])
         return at, rank
-    first = taken - 1 if taken > at else taken
+    first = lower - 1 if lower > at else lower
     return first, leaf.rank_of(scratch[first])
 
 
@@ -187,6 +191,7 @@ def _split_down(leaves: LeafPages, slot: int, rank: int, row: int, kind: int) ->
     below = leaf.gather(leaves, slot, 0, rank)
     sort(scratch, below)
     moved = below - 1 if below > 1 else below  # the predecessor stays, unless it would be the only one to move
+    # The lowest rank of the old page from now on: that of the predecessor, or else of the successor, inserted last.
     pointer = leaf.rank_of(scratch[moved]) if below > 1 else int(slots[slot, leaf.LAST])
     slot, new = leaf.divide(leaves, slot, pointer, True)
     for i in range(moved):
@@ -204,12 +209,12 @@ def _split_down(leaves: LeafPages, slot: int, rank: int, row: int, kind: int) ->
 @kernel
 def load(leaves: LeafPages, ranks: Integers, begin: int, end: int, page_of_row: NDArray[np.int32]) -> int:
     """Inserts the rows from number `begin` to below `end`, or until memory must grow. Returns the row to go on from.
-    `ranks`: of all rows in order of arrival; empty if keys ascend in that order. `page_of_row`: (rows,), where its last
-    item belongs to row `end` − 1, or UNNOTED; gets the page that each row went to, or −1 where a page was full: then
-    the row's event says what happened."""
+    `ranks`: of all rows in order of arrival; empty if keys ascend in that order. `page_of_row`: UNNOTED, or (rows,)
+    with row `end` − 1 as the last. Gets the page that each row goes to, or −1 where that was full: then the row's event
+    says what happened."""
     slots, cells, facts, one_size = leaves.slots, leaves.cells, leaves.facts, len(leaves.sizes) == 0
     shift, safe, ascends = facts[leaf.SHIFT], facts[leaf.SAFE], len(ranks) == 0
-    noted, first = len(page_of_row) > 0, end - len(page_of_row)
+    notes_pages, first = len(page_of_row) > 0, end - len(page_of_row)
     for row in range(begin, end):
         rank = row if ascends else ranks[row]
         # The cell names the leaf of its own first rank; the rank's leaf is the same or a few steps on.
@@ -220,10 +225,10 @@ def load(leaves: LeafPages, ranks: Integers, begin: int, end: int, page_of_row: 
             if facts[leaf.LEAVES] + _MARGIN > len(slots) or facts[leaf.EVENTS] + _MARGIN > len(leaves.events):
                 return row
             _split(leaves, slot, rank, row)
-            if noted:
+            if notes_pages:
                 page_of_row[row - first] = -1
             continue
-        if noted:
+        if notes_pages:
             page_of_row[row - first] = slots[slot, leaf.PAGE]
         if one_size:
             leaf.put_of_one_size(leaves, slot, rank)
@@ -236,10 +241,10 @@ def load(leaves: LeafPages, ranks: Integers, begin: int, end: int, page_of_row: 
 def _remove(leaves: LeafPages, slot: int, rank: int) -> None:
     """Finds the record of a rank in its leaf's heap and removes it, without any merge."""
     slots = leaves.slots
-    heap, wanted, place = leaves.heaps[slots[slot, leaf.PAGE]], np.uint32(rank), np.uint32(0)
+    heap, record, place = leaves.heaps[slots[slot, leaf.PAGE]], np.uint32(rank), np.uint32(0)
     # Only the record's own place is added to 0. Without a branch, the compiler compares several places at a time.
     for i in range(slots[slot, leaf.TOP]):
-        place |= np.uint32(i) if heap[i] == wanted else np.uint32(0)
+        place |= np.uint32(i) if heap[i] == record else np.uint32(0)
     leaf.delete(leaves, slot, int(place))
     slots[slot, leaf.RECORDS] -= 1
     slots[slot, leaf.LAST] = -1
@@ -280,6 +285,7 @@ def _absorb(leaves: LeafPages, slot: int, other: int) -> None:
     """Gives the range of a leaf to its neighbour `other`, and frees the leaf's page and one of the two slots for later
     leaves. The wider of both ranges keeps its slot, so that few cells change."""
     slots, facts = leaves.slots, leaves.facts
+    # The neighbours and the range of both together; `other` may be on either side.
     before = slots[slot, leaf.PREVIOUS] if slots[slot, leaf.PREVIOUS] != other else slots[other, leaf.PREVIOUS]
     after = slots[slot, leaf.NEXT] if slots[slot, leaf.NEXT] != other else slots[other, leaf.NEXT]
     lower = min(slots[slot, leaf.LOWER], slots[other, leaf.LOWER])
@@ -307,10 +313,10 @@ def _absorb(leaves: LeafPages, slot: int, other: int) -> None:
 
 
 @kernel
-def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, small: bool) -> bool:
+def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, small_file: bool) -> bool:
     """Removes the record of a rank from a leaf that may have few records then; merges that leaf with a neighbour or
     gives it back, and notes the event. Returns whether a leaf may now be the only one. `sparse`: bytes of records below
-    which a leaf may be merged. `small`: whether each attempt to merge may make the file longer."""
+    which a leaf may be merged. `small_file`: whether each attempt to merge may make the file longer."""
     slots, facts, scratch = leaves.slots, leaves.facts, leaves.scratch
     left, right, page = slots[slot, leaf.PREVIOUS], slots[slot, leaf.NEXT], slots[slot, leaf.PAGE]
     within, alone = slots[slot, leaf.LOWER], left < 0 and right < 0
@@ -334,7 +340,7 @@ def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, smal
     if not _makes_room_for(leaves, left, n):
         other, what = right, leaf.INTO_RIGHT
         if not _makes_room_for(leaves, right, n):
-            if small:
+            if small_file:
                 leaf.note(leaves, row, leaf.TRIED, 0, page, 0, within, page)
             return False
     leaf.note(leaves, row, what, 0, page, slots[other, leaf.LOWER], within, slots[other, leaf.PAGE])
@@ -347,10 +353,10 @@ def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, smal
 
 
 @kernel
-def purge(leaves: LeafPages, sparse: int, small: bool, ranks: Integers, begin: int, end: int) -> int:
+def purge(leaves: LeafPages, sparse: int, small_file: bool, ranks: Integers, begin: int, end: int) -> int:
     """Removes the records of `ranks[begin:end]`, or stops when the caller has to apply the events. Returns the index in
-    `ranks` to go on from. `sparse`: bytes of records below which a leaf may be merged. `small`: whether the file is
-    shorter than an extent, so that each attempt may make it longer."""
+    `ranks` to go on from. `sparse`: bytes of records below which a leaf may be merged. `small_file`: whether the file
+    is shorter than an extent, so that each attempt may make it longer."""
     slots, cells, facts, events = leaves.slots, leaves.cells, leaves.facts, leaves.events
     shift, size = facts[leaf.SHIFT], facts[leaf.SIZE]
     for row in range(begin, end):
@@ -366,6 +372,6 @@ def purge(leaves: LeafPages, sparse: int, small: bool, ranks: Integers, begin: i
             _remove(leaves, slot, rank)  # enough records stay, or there is nothing to merge with
         elif facts[leaf.EVENTS] == len(events):
             return row
-        elif _shrink(leaves, slot, rank, row, sparse, small):
-            return row + 1
+        elif _shrink(leaves, slot, rank, row, sparse, small_file):
+            return row + 1  # a leaf may be the only one: when the caller has applied the events, it may be the root
     return end

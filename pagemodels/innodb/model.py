@@ -67,8 +67,8 @@ class InnodbModel(IndexFormat):
     """(n,): characters of each row's payload, in order of arrival."""
 
     def __post_init__(self) -> None:
-        longest = records.payload_bytes(np.array([self.most]), self.most)[0] if self.most else 0
-        for size in (int(self.leaf_bytes + longest), self.branch_bytes):
+        longest = records.payload_bytes(np.array([self.most]), self.most)[0] if self.most else 0  # bytes of a payload
+        for size in (int(self.leaf_bytes + longest), self.branch_bytes):  # at least 5 of a header, and a key
             if not 6 <= size <= records.longest_record(self.page_bytes):
                 raise UsageError(
                     f"a record of {size} bytes is too long for a page of {self.page_bytes}: the page model of "
@@ -90,12 +90,12 @@ class InnodbModel(IndexFormat):
         leaves, sizes = self._load_leaves(ranks, len(ranks))
         events = events_of(leaves)
         space, trees = self._replay(events, self._table_events(len(ranks)))
-        points = []
+        points = []  # the leaf level at each checkpoint, and in the end
         for rows in (*checkpoints, len(ranks)):
             used = int(sizes[:rows].sum(dtype=np.int64)) if self.most else rows * self.leaf_bytes
             points.append(self._checkpoint(events, rows, used))
         attempts, neighbours = np.sum([tree.facts[[branch.ATTEMPTS, branch.NEIGHBOURS]] for tree in trees], axis=0)
-        counters = attempts, neighbours, trees[-1].facts[branch.MERGES]
+        counters = attempts, neighbours, trees[-1].facts[branch.MERGES]  # merges of the index alone
         return self.figures(points, leaves, trees[-1], space, counters)
 
     def _table_events(self, rows: int) -> Integers:

@@ -26,13 +26,13 @@ from keybench.pagemodels.ranking import Integers
 
 @kernel
 def apply_pending(tree: BranchTree, space: Tablespace, pending: int) -> None:
-    """Does the changes on a list of the length `pending`, the last one first, and those that they add. What the numbers
-    of each mean depends on its kind (PUT to RELEASE in `branch_memory`)."""
+    """Does the changes on a list of the length `pending`, the last one first, and those that they add. What `one` and
+    `other` of a change are depends on its kind (PUT to RELEASE in `branch_memory`)."""
     while pending > 0:
         pending -= 1
         at, facts = branch.PENDING + branch.CHANGE_FIELDS * pending, tree.facts
         what, level, one, other, held = facts[at], facts[at + 1], facts[at + 2], facts[at + 3], facts[at + 4]
-        if what == branch.PUT:
+        if what == branch.PUT:  # `one` is a key, `other` a child; of all other changes, `one` is a page
             page = branch.find(tree, one, level)
             place = branch.position(tree, page, one)
             if branch.is_full(tree, page):
@@ -65,7 +65,8 @@ def _delete(tree: BranchTree, page: int, child: int, pending: int, held: int) ->
     while tree.children[state[page, branch.BASE] + at] != child:
         at -= 1
     if at == 0 and state[page, branch.LEFT] >= 0:
-        # The page's own node pointer gets the key of the page's next record. MariaDB then tries no merge.
+        # The first record goes, so that the page's own node pointer is deleted and inserted again, with the key of the
+        # next record. (What is deferred last is done first.) MariaDB then tries no merge.
         if not tree.facts[branch.SHRINKS]:
             pending = branch.defer(tree, pending, branch.MERGE, level, page, 0, held)
         pending = branch.defer(tree, pending, branch.PUT, level + 1, keys[state[page, branch.BASE] + 1], page, held)
@@ -96,15 +97,14 @@ def _discard(tree: BranchTree, page: int, pending: int, held: int) -> int:
 
 @kernel
 def _makes_room_for(tree: BranchTree, page: int, sibling: int) -> bool:
-    """Whether a page's records fit its sibling, which is reorganised if only that helps; not if it is −1, for none."""
+    """Whether a page's records fit its sibling, which is reorganised if only that helps. `sibling`: −1 for none."""
     if sibling < 0:
         return False
-    state = tree.state
-    n = state[page, branch.RECORDS]
+    state, n = tree.state, tree.state[page, branch.RECORDS]
     needed = n * tree.facts[branch.SIZE]
     if needed > branch.free_bytes(tree, state[sibling, branch.RECORDS], n):
         return False
-    if needed > branch.free_bytes(tree, state[sibling, branch.TOP], n):
+    if needed > branch.free_bytes(tree, state[sibling, branch.TOP], n):  # as it is, with places without a record
         branch.reorganise(tree, sibling)
     return True
 
@@ -194,7 +194,7 @@ def follow_purge(tree: BranchTree, space: Tablespace, event: Ints) -> int:
         return _lift(tree, branch.find(tree, branch.MINIMUM, 1), 0, 0)
     if what == leaf.LAST_ONE:
         return _drop_to_root(tree, space, page)
-    father, pending = branch.find(tree, event[leaf.WITHIN] + 1, 1), 0
+    father, pending = branch.find(tree, event[leaf.WITHIN] + 1, 1), 0  # keys are ranks plus 1
     if what == leaf.DISCARDED and facts[branch.SHRINKS] and father == facts[branch.ROOT]:
         pending = branch.defer(tree, pending, branch.LIFT, 0, other, 0, 0)
     pending = branch.defer(tree, pending, branch.RELEASE, 0, tree.leaves[page], 0, 0)
@@ -249,23 +249,23 @@ def follow(tree: BranchTree, space: Tablespace, events: Ints, begin: int, end: i
 
 @kernel
 def follow_both(
-    table: BranchTree, index: BranchTree, space: Tablespace, rows: Ints, entries: Ints, done: int, begin: int
+    table: BranchTree, index: BranchTree, space: Tablespace, of_table: Ints, of_index: Ints, table_at: int, at: int
 ) -> tuple[int, int]:
-    """Replays (`follow`) the events of a table, `rows`, and of an index beside it in the same file, `entries`, until
-    memory must grow: of each row, the table's first. `done`, `begin`: the index of the next event of each. Returns
-    both, as they are then."""
-    while begin < len(entries):
-        row = entries[begin, ROW]
-        done = follow(table, space, rows, done, row + 1)
-        if done < len(rows) and rows[done, ROW] <= row:  # memory is full
+    """Replays (`follow`) the events of a table, and of an index beside it in the same file, until memory must grow: of
+    each row, the table's first. `of_table`, `of_index`: the events of each. `table_at`, `at`: the next event of table
+    and index. Returns both, as they are then."""
+    while at < len(of_index):
+        row = of_index[at, ROW]
+        table_at = follow(table, space, of_table, table_at, row + 1)
+        if table_at < len(of_table) and of_table[table_at, ROW] <= row:  # memory is full
             break
-        reached = follow(index, space, entries, begin, row + 1)
-        if reached == begin:
+        reached = follow(index, space, of_index, at, row + 1)
+        if reached == at:  # memory is full
             break
-        begin = reached
-    if begin == len(entries):
-        done = follow(table, space, rows, done, _HIGHEST)
-    return done, begin
+        at = reached
+    if at == len(of_index):
+        table_at = follow(table, space, of_table, table_at, _HIGHEST)
+    return table_at, at
 
 
 _LEVELS = 64  # more levels than any index has
@@ -295,8 +295,8 @@ def _take_page(tree: BranchTree, space: Tablespace, level: int) -> int:
 def _add_pointer(
     tree: BranchTree, space: Tablespace, filling: NDArray[Any], keep: int, level: int, key: int, child: int
 ) -> None:
-    """Adds a node pointer to a level in a sorted build. A full page there is followed by another, and its own pointer
-    goes to the level above, and so on. `filling`: the page of each level that is being filled, −1 for none."""
+    """Adds a node pointer to a level in a sorted build. A full page there, of `keep` records, is followed by another,
+    and its own pointer goes to the level above, and so on. `filling`: each level's last page, −1 for none yet."""
     state = tree.state
     while True:
         page = filling[level]
@@ -310,7 +310,7 @@ def _add_pointer(
         filling[level] = branch.new_page(tree, level, _take_page(tree, space, level))
         branch.link(tree, filling[level], page, -1)
         branch.put(tree, filling[level], 0, key, child)
-        level, key, child = level + 1, tree.keys[state[page, branch.BASE]], page
+        level, key, child = level + 1, tree.keys[state[page, branch.BASE]], page  # the full page's own pointer
 
 
 @allocating

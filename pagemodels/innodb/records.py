@@ -31,7 +31,7 @@ _HEADER = 5  # of a record
 HIDDEN_BYTES = 6 + 7
 """Of a record in a clustered index: transaction id and roll pointer."""
 SHORT_LIMIT, SHORT_TEXT = 255, 127
-"""A text has a length of one byte if its column has at most so many, or if it itself has."""
+"""A text's length takes one byte if its column has at most the first number of bytes, or the text the second."""
 STATUS_BYTES = 4
 """Of a status, an integer."""
 _ROW_ID = 8  # how an index beside its table refers to a row: by the row's number, or by the moment of its creation
@@ -93,7 +93,7 @@ def payload_bytes(lengths: Integers, most: int) -> Integers:
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-    """Estimated bytes a row of (the key's index filled in order; index and table when emptiest, with log and undo)."""
+    """(estimated bytes a row of the key's index filled in order; those of index and table when emptiest, log, undo)."""
     share, width = PAGE_BYTES / LEAF_BYTES, key_bytes(column)
     entry = (leaf_record(width, payload, key) + _DIRECTORY) * share
     rows = 0.0

@@ -70,7 +70,7 @@ def fill_heaps(leaves: LeafPages, heaps: Heaps, counts: Integers, ranks: Integer
     last = np.where(is_known, starts + heaps.last, 0)  # where it is unknown, any index that exists will do
     leaves.slots[: len(counts), leaf.LAST] = np.where(is_known, ranks[last] if len(ranks) else -1, -1)
     leaves.slots[: len(counts), leaf.TOP] = heaps.tops
-    # Free places are a list: FREE is the first one, and each holds the next one + 1, 0 for none.
+    # Free places are a list: FREE is the first one, −1 for none, and each holds the next one + 1, 0 for none.
     for page, freed in enumerate(heaps.freed):
         leaves.slots[page, leaf.FREE] = freed[0] if freed else -1
         for place, following in zip(freed, [*freed[1:], -1], strict=False):
@@ -85,15 +85,15 @@ def fill_branches(tree: BranchTree, server: InnodbPages, lowers: Integers) -> No
     page = 0
     for height, (level, heaps) in enumerate(zip(server.levels[1:], server.heaps[1:], strict=True), start=1):
         ends = np.cumsum(level.entries)
-        begins, first = ends - level.entries, page
+        begins, first_page = ends - level.entries, page
         for i, number in enumerate(level.numbers.tolist()):
             of_page, base = slice(int(begins[i]), int(ends[i])), page * capacity
             n, freed = int(level.entries[i]), heaps.freed[i]
             tree.keys[base : base + n] = keys[of_page]
             tree.children[base : base + n] = children[of_page]
             tree.places[base : base + n] = heaps.places[of_page]
-            tree.places[base + capacity - len(freed) : base + capacity] = freed  # the first one is used next
-            row: dict[int, Any] = {
+            tree.places[base + capacity - len(freed) : base + capacity] = freed  # as in `branch.put`: first one is next
+            fields: dict[int, Any] = {
                 branch.RECORDS: n,
                 branch.FREED: len(freed),
                 branch.TOP: heaps.tops[i],
@@ -104,26 +104,26 @@ def fill_branches(tree: BranchTree, server: InnodbPages, lowers: Integers) -> No
                 branch.RIGHT: page + 1 if i + 1 < len(level.numbers) else -1,
                 branch.NUMBER: number,
             }
-            for field, value in row.items():
+            for field, value in fields.items():
                 tree.state[page, field] = value
             page += 1
-        keys, children = keys[begins], np.arange(first, page)
+        keys, children = keys[begins], np.arange(first_page, page)
     facts[[branch.ROOT, branch.HEIGHT, branch.PAGES]] = page - 1, len(server.levels) - 1, page
 
 
 def fill_space(space: Tablespace, server: Extents) -> None:
     """Gives a new file (`tablespace.new`) the extents, lists and segments of a server's file."""
-    facts, extent = space.facts, int(space.facts[spaces.EXTENT])
-    spaces.remove(space, spaces.FRAGMENTS, 0)  # extent 0, which is then where the server's lists have it
+    facts, pages = space.facts, int(space.facts[spaces.EXTENT])
+    spaces.remove(space, spaces.FRAGMENTS, 0)  # extent 0 of the new file: it goes where the server's lists have it
     facts[[spaces.SIZE, spaces.LIMIT]] = server.size, server.limit
     while len(space.extents) < len(server.owners) + branch.MARGIN:
         spaces.grow(space)
     for i, owner in enumerate(server.owners):
-        used = server.used[i * extent : (i + 1) * extent]
+        used = server.used[i * pages : (i + 1) * pages]
         space.extents[i, [spaces.OWNER, spaces.COUNT]] = owner, int(used.sum())
         space.extents[i, spaces.USED :] = np.packbits(used, bitorder="little").view("<i8")  # a bit for each page
     for which, members in server.lists.items():
-        for extent_number in members:
-            spaces.append(space, which, extent_number)
+        for extent in members:
+            spaces.append(space, which, extent)
     for segment, counts in enumerate(server.counts, start=1):
         facts[spaces.SEGMENTS + 3 * segment : spaces.SEGMENTS + 3 * segment + 3] = counts

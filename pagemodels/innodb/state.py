@@ -27,7 +27,7 @@ from keybench.pagemodels.innodb.records import MERGE_THRESHOLD, PAGE_BYTES, PAGE
 from keybench.pagemodels.innodb.server_pages import InnodbPages, fill_branches, fill_heaps, fill_space
 from keybench.pagemodels.innodb.tablespace import Tablespace
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import Integers, Sizes, chosen
+from keybench.pagemodels.ranking import Integers, Sizes, mask_of
 
 MOST_ROWS = 1 << 31
 """Ranks are 32-bit integers."""
@@ -127,7 +127,7 @@ class ClusteredState:
     def build(self, ranks: Integers, fill: int) -> None:
         """Replaces the index by one that is built from these keys, in any order, at a fill factor in %."""
         full_pages = self._full_pages(fill)
-        self._build_from(chosen(ranks, self._keys), *full_pages)
+        self._build_from(mask_of(ranks, self._keys), *full_pages)
 
     def rebuild(self, fill: int) -> None:
         """Replaces the index by one that is built from the keys that are not deleted."""
@@ -140,7 +140,7 @@ class ClusteredState:
         pages.require(len(ranks))
         if not isinstance(pages, InnodbPages) or pages.extents is None:
             raise UsageError("the page model of InnoDB goes on from InnoDB's own pages only: read them from its file.")
-        present, entries = chosen(ranks, self._keys), pages.levels[0].entries
+        present, entries = mask_of(ranks, self._keys), pages.levels[0].entries
         self._earlier_counters += self._tree_counters()
         self._present, self._deleted = present, []
         self._marked[:] = False
@@ -148,7 +148,7 @@ class ClusteredState:
         keys = np.flatnonzero(present)
         starts = np.cumsum(entries) - entries
         lowers = np.append(0, keys[starts[1:]] if borders is None else borders).astype(np.int64)
-        highest = keys[starts + entries - 1] if len(keys) else np.array([-1])
+        highest = keys[starts + entries - 1] if len(keys) else np.array([-1])  # −1: of a leaf without records
         leaves = self._leaves_without_heaps(lowers, entries, highest)
         leaves.facts[leaf.IS_ROOT] = len(pages.levels) == 1
         fill_heaps(leaves, pages.heaps[0], entries, keys)
@@ -163,7 +163,7 @@ class ClusteredState:
 
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
-        if bool((chosen(ranks, self._keys) & (self._present | self._marked)).any()):
+        if bool((mask_of(ranks, self._keys) & (self._present | self._marked)).any()):
             raise UsageError("some of the keys are there already, or not cleaned up yet: leave them out.")
         self._present[ranks] = True
         begin = 0
@@ -173,7 +173,7 @@ class ClusteredState:
 
     def delete(self, ranks: Integers) -> None:
         """Marks keys as deleted, in order; `clean` then removes them. UsageError for a key that is not there."""
-        if bool((chosen(ranks, self._keys) & ~self._present).any()):
+        if bool((mask_of(ranks, self._keys) & ~self._present).any()):
             raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
         self._present[ranks] = False
         self._marked[ranks] = True
@@ -203,8 +203,8 @@ class ClusteredState:
         ranks = np.concatenate([np.empty(0, np.int64), *self._deleted])
         begin, sparse = 0, int(self._tree.facts[branch.SPARSE])
         while begin < len(ranks):
-            small = bool(self._space.facts[spaces.SIZE] < self._space.facts[spaces.EXTENT])
-            begin = purge(self._leaves, sparse, small, ranks, begin, len(ranks))
+            small_file = bool(self._space.facts[spaces.SIZE] < self._space.facts[spaces.EXTENT])
+            begin = purge(self._leaves, sparse, small_file, ranks, begin, len(ranks))
             self._follow()
         self._marked[:] = False
         self._deleted = []
@@ -232,13 +232,13 @@ class ClusteredState:
 
     def _begin_file(self, leaves: LeafPages, lowers: Integers, keep: int = 0) -> None:
         """Begins a new file for these leaves, whose lowest ranks are `lowers`, and builds the branch pages over them.
-        `keep`: node pointers on a full branch page; 0 if branch pages are not built here."""
+        `keep`: node pointers on a full branch page; 0 if the caller makes the branch pages, or one leaf needs none."""
         self._leaves, n = leaves, len(lowers)
         self._space = self._format.new_file()
         self._tree = self._format.new_tree(len(leaves.slots))
         make_root(self._tree, self._space)
         if keep:
-            # Memory for all branch pages, each with at least keep − 1 children, and for the file.
+            # Memory for all branch pages, each with at least keep − 1 children, and for three times the leaves' pages.
             while len(self._tree.state) < n // max(1, keep - 1) + 2 * branch.MARGIN:
                 branch.grow(self._tree)
             while len(self._space.extents) * self._space.facts[spaces.EXTENT] < 3 * n:
@@ -261,7 +261,7 @@ class ClusteredState:
         leaves = self._leaves_without_heaps(lowers, counts, highest)
         if self._format.mysql:  # which notes, as MariaDB does not, which record of a built page came last
             leaves.slots[: len(starts), leaf.LAST] = highest
-        full = len(entries) // keep  # leaves that are full; a last one has the rest, if there is one
+        full = len(entries) // keep  # full leaves; a last one has the rest, and is not written if nothing is left
         leaves.heaps[:full, :keep] = entries[: full * keep].reshape(full, keep)
         leaves.heaps[full : full + 1, : len(entries) - full * keep] = entries[full * keep :]
         self._begin_file(leaves, lowers, keep_above)
@@ -301,8 +301,8 @@ class ClusteredState:
         while (done := follow(tree, space, events, done, _ALL_ROWS)) < len(events):
             spaces.grow(space)
             branch.grow(tree)
-        split = events[(events[:, leaf.WHAT] == leaf.UP) | (events[:, leaf.WHAT] == leaf.DOWN), leaf.KIND]
-        self._splits += np.bincount(split, minlength=3)[:3]
+        kinds = events[(events[:, leaf.WHAT] == leaf.UP) | (events[:, leaf.WHAT] == leaf.DOWN), leaf.KIND]
+        self._splits += np.bincount(kinds, minlength=3)[:3]
         leaves.facts[leaf.EVENTS] = 0
         if tree.facts[branch.ROOT] < 0 and not leaves.facts[leaf.IS_ROOT]:
             (only,) = chain(leaves)

@@ -152,28 +152,28 @@ def reserve(space: Tablespace, held: int) -> None:
 
 @kernel
 def reserve_one(space: Tablespace, cleaning: bool) -> None:
-    """Grows the file until one extent is free. A deletion (`cleaning`) may use spared ones, MySQL's build may not."""
+    """Grows the file until one extent is free. A deletion (`cleaning`) may use spare ones, MySQL's build may not."""
     _reserve(space, 1, 0, not cleaning)
 
 
 @kernel
-def _reserve(space: Tablespace, wanted: int, held: int, spares: bool) -> None:
-    """Grows the file until `wanted` extents are free beside those `held`, and if it `spares`, beside three and one
-    percent of the file's extents for other uses (fsp_reserve_free_extents). A file below one extent grows by pages, so
-    that two are free."""
+def _reserve(space: Tablespace, needed: int, held: int, keeps_spare: bool) -> None:
+    """Grows the file until `needed` extents are free beside the `held` ones; and if it `keeps_spare`, beside three
+    extents and one percent of the file's for other uses (fsp_reserve_free_extents). A file below one extent grows by
+    pages instead, so that two pages are free."""
     facts = space.facts
     if facts[SIZE] < facts[EXTENT]:
         facts[SIZE] = max(facts[SIZE], space.extents[0, COUNT] + 2)
         return
     while True:
-        # Extents beyond LIMIT count as free, less those that will hold descriptors: one, and one in _DESCRIBED.
+        # Extents beyond LIMIT count as free, less those that will hold descriptors: one, and one in _DESCRIBED more.
         above = (facts[SIZE] - facts[LIMIT]) // facts[EXTENT]
         if above > 0:
             above -= 1
             above -= above // facts[_DESCRIBED]
         free = length(space, FREE) + above
-        spared = 3 + 2 * (facts[SIZE] // facts[EXTENT]) // 200 if spares else 0
-        if free >= spared + wanted and free >= held + wanted:
+        spare = 3 + 2 * (facts[SIZE] // facts[EXTENT]) // 200 if keeps_spare else 0  # 2 in 200, as the source has it
+        if free >= spare + needed and free >= held + needed:
             return
         _extend(space)
 
@@ -287,7 +287,8 @@ def take_single_page(space: Tablespace, segment: int, hint: int) -> int:
     the hint's place in its extent, and MySQL the first."""
     facts, pages = space.facts, space.facts[EXTENT]
     extent = hint // pages
-    if not (hint < facts[LIMIT] and space.extents[extent, OWNER] == SHARED and space.extents[extent, COUNT] < pages):
+    fits = hint < facts[LIMIT] and space.extents[extent, OWNER] == SHARED and space.extents[extent, COUNT] < pages
+    if not fits:
         if length(space, FRAGMENTS) > 0:
             extent, hint = first(space, FRAGMENTS), 0
         else:
@@ -305,20 +306,26 @@ def take_single_page(space: Tablespace, segment: int, hint: int) -> int:
 
 
 @kernel
+def _room_of(space: Tablespace, segment: int) -> tuple[int, bool, bool]:
+    """(unused pages of a segment's extents, whether it uses less than half an extent, whether it grows by extents). It
+    grows if less than an eighth of its pages is unused; with MariaDB also less than four extents."""
+    facts, pages, first_number = space.facts, space.facts[EXTENT], SEGMENTS + 3 * segment
+    in_partial = facts[first_number + IN_PARTIAL]
+    unused = (length(space, 2 * segment + 1) + length(space, 2 * segment)) * pages - in_partial
+    used = facts[first_number + FULL] * pages + in_partial + facts[first_number + SINGLE]
+    is_small = used < pages // 2
+    is_dense = 8 * unused < used + unused if facts[MYSQL] else unused < min((used + unused) // 8, 4 * pages)
+    return unused, is_small, is_dense and not is_small
+
+
+@kernel
 def allocate(space: Tablespace, segment: int, hint: int, direction: int) -> int:
     """Takes a page for a segment, and returns its number (fseg_alloc_free_page_low). `hint`: the number that it should
     have. `direction`: 1 for a page to the right of the one that splits, −1 to the left, 0 for neither."""
     facts, pages = space.facts, space.facts[EXTENT]
     if facts[MYSQL] and facts[SIZE] < pages:  # where no extents are reserved, each page asks for two (…_page_general)
         reserve(space, 0)
-    partial, of_segment = 2 * segment + 1, SEGMENTS + 3 * segment
-    # `spare`: pages of the segment's extents that are not used. `used`: its pages that are. `few`: less than half one.
-    spare = (length(space, partial) + length(space, 2 * segment)) * pages - facts[of_segment + IN_PARTIAL]
-    used = facts[of_segment + FULL] * pages + facts[of_segment + IN_PARTIAL] + facts[of_segment + SINGLE]
-    few = used < pages // 2
-    # A segment grows if less than an eighth of its pages is spare; MariaDB's not while four extents' pages are.
-    sparse = 8 * spare < used + spare if facts[MYSQL] else spare < min((used + spare) // 8, 4 * pages)
-    grows = not few and sparse
+    unused, is_small, grows = _room_of(space, segment)
     if hint >= min(facts[LIMIT], facts[SIZE]):
         hint = 0
     # The cases of the source, in its order.
@@ -335,12 +342,12 @@ def allocate(space: Tablespace, segment: int, hint: int, direction: int) -> int:
         extent = _next_extent(space, segment)
         page = extent * pages + pages - 1 if direction < 0 else _first_unused(space, extent, 0)
         return _take_page(space, segment, page)
-    if is_own:
+    if is_own:  # with MySQL, the next unused page of the hint's extent
         return _take_page(space, segment, _first_unused(space, extent, hint % pages))
-    if spare > 0:  # a page of the segment's partly used extents, else of its empty ones
-        extent = first(space, partial if length(space, partial) else 2 * segment)
+    if unused > 0:  # a page of the segment's partly used extents, else of its empty ones
+        extent = first(space, 2 * segment + 1 if length(space, 2 * segment + 1) else 2 * segment)
         return _take_page(space, segment, _first_unused(space, extent, 0))
-    if few:
+    if is_small:
         return take_single_page(space, segment, hint)
     return _take_page(space, segment, _first_unused(space, _next_extent(space, segment), 0))
 

@@ -53,11 +53,10 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
     the index on the time of creation, and for a unique index that would repeat keys."""
     if table.measures_rows:
         raise UsageError("there is no page model of Oracle's index on the moment of creation: take the key's index.")
-    if table.key == "fk":
-        if parameters.unique:
-            raise UsageError("the index of a foreign key repeats its keys: leave out unique.")
-        return repeated(_model_of_distinct_keys(table, parameters), table.children)
-    return _model_of_distinct_keys(table, parameters)
+    if table.key == "fk" and parameters.unique:
+        raise UsageError("the index of a foreign key repeats its keys: leave out unique.")
+    model = _model_of_distinct_keys(table, parameters)
+    return repeated(model, table.children) if table.key == "fk" else model
 
 
 def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel | SizedByValue:
@@ -71,7 +70,7 @@ def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel |
     leaf = Rule.halves(_entries_of_leaf(entry), ALONE)
     model = SplitModel(
         build=_sorted_build(lambda pctfree: max(1, entries.built_bytes(pctfree) // entry), leaf, width),
-        kind=OracleState,
+        make_state=OracleState,
         leaf=leaf,
         branch=_branch_rule(width),
         density=lambda n, _used, pages: 100 * n * entry / (pages * entries.LEAF_BYTES),
@@ -83,7 +82,8 @@ def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel |
 
 
 def _sized_model(table: Table, parameters: Parameters) -> SizedByValue:
-    """The model of entries of different sizes: those of a NUMBER's digits, of a text's characters; halved by bytes."""
+    """The model of entries whose sizes differ, by the digits of a NUMBER or the characters of a text. Leaves are halved
+    by bytes."""
     numbers, width = table.column.form == "int", table.column.width
     varying = table.lengths is not None and table.key == "clustered"
     smallest_key, usual_key, largest_key = (
@@ -102,7 +102,7 @@ def _sized_model(table: Table, parameters: Parameters) -> SizedByValue:
     leaf = Rule(room=room, room_last=room, keep_append=ALONE, smallest=smallest)
     model = SplitModel(
         build=_sorted_build(entries.built_bytes, leaf, usual_key),
-        kind=OracleState,
+        make_state=OracleState,
         leaf=leaf,
         branch=_branch_rule(usual_key),
         density=lambda _rows, used, pages: 100 * used / (pages * room),

@@ -61,6 +61,7 @@ def rows_a_heap_block(key: int, payload: int) -> int:
 def number_bytes(values: Integers) -> Integers:
     """(n,): bytes of integers as NUMBER: an exponent, and a byte for each pair of decimal digits but trailing 00s; 1
     for zero. Negative numbers of less than 20 pairs end with one byte more."""
+    # Without the sign; below, without pairs of zeros at the end. An integer of 64 bits has ten pairs at most.
     digits = np.where(values < 0, np.uint64(0) - values.astype(np.uint64), values.astype(np.uint64))
     while (even := (digits > 0) & (digits % np.uint64(100) == 0)).any():
         digits[even] //= np.uint64(100)
@@ -68,4 +69,4 @@ def number_bytes(values: Integers) -> Integers:
     for power in range(10):
         pairs += digits >= np.uint64(100) ** np.uint64(power)
     exponent = 1
-    return exponent + pairs + (values < 0)  # a byte more for a negative number
+    return exponent + pairs + (values < 0)

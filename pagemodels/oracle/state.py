@@ -10,24 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
+from keybench.pagemodels.half_split import kernel as split_kernel
 from keybench.pagemodels.half_split.build import DELETED, States, parents_of, sweep_leaf
-from keybench.pagemodels.half_split.kernel import (
-    COUNT,
-    LAST,
-    LOWER,
-    NEXT,
-    PREVIOUS,
-    UPPER,
-    USED,
-    USED_SLOTS,
-    Leaves,
-    SplitRules,
-    assign,
-    split,
-)
+from keybench.pagemodels.half_split.kernel import COUNT, LAST, LOWER, NEXT, PREVIOUS, UPPER, USED, USED_SLOTS, Leaves
 from keybench.pagemodels.half_split.levels import Kept, pages_of
 from keybench.pagemodels.half_split.model import SplitState
 from keybench.pagemodels.ranking import Integers, Sizes
+
+_NEXT_EMPTY, _REUSED = range(2)
+"""Fields of `progress` in `insert`: the place in `empty` to go on from; how many of these leaves splits took."""
 
 
 @kernel
@@ -41,7 +32,7 @@ def deleted_entries(leaves: Leaves, states: States, deleted: NDArray[np.int32]) 
 
 @kernel
 def _unlink(leaves: Leaves, slot: int) -> None:
-    """Takes a leaf out of the chain. Its left neighbour takes over its range; if it has none, the right one does."""
+    """Takes a leaf out of the chain. Its left neighbour takes over its range; if there is none, the right one does."""
     slots, state = leaves.slots, leaves.state
     before, after = slots[slot, PREVIOUS], slots[slot, NEXT]
     lower, upper = slots[slot, LOWER], slots[slot, UPPER]
@@ -55,17 +46,14 @@ def _unlink(leaves: Leaves, slot: int) -> None:
         slots[after, LOWER] = lower
     if state[LAST] == slot:
         state[LAST] = before
-    assign(leaves, owner, lower, upper)
+    split_kernel.assign(leaves, owner, lower, upper)
 
 
 @kernel
 def sweep_reached(leaves: Leaves, sizes: Sizes, states: States, deleted: NDArray[np.int32], ranks: Integers) -> None:
     """Removes the deleted entries of all leaves into which these ranks go. `deleted`: their number in each slot."""
-    cells, slots = leaves.cells, leaves.slots
     for rank in ranks:
-        slot = int(cells[rank >> leaves.shift])  # the rank's leaf: from that of its cell's first rank along the chain
-        while rank >= slots[slot, UPPER]:
-            slot = int(slots[slot, NEXT])
+        slot = split_kernel.find(leaves, rank)
         if deleted[slot]:
             sweep_leaf(leaves, sizes, states, slot)
             deleted[slot] = 0
@@ -74,25 +62,24 @@ def sweep_reached(leaves: Leaves, sizes: Sizes, states: States, deleted: NDArray
 @kernel
 def insert(
     leaves: Leaves,
-    rules: SplitRules,
+    rules: split_kernel.SplitRules,
     sizes: Sizes,
     states: States,
     deleted: NDArray[np.int32],
     empty: Integers,
     ranks: Integers,
-    taken: Integers,
+    reused: Integers,
+    progress: Integers,
 ) -> int:
-    """Inserts ranks in order of arrival until a split finds no leaf to take. Returns how many. `deleted`: the number of
-    deleted entries in each slot. `empty`: the slots that had no other entries, in the order in which splits take them
-    as new leaves. `taken`: (1 + len(empty), 2); `taken[0]` has the place in `empty` to go on from and how many were
-    taken, `taken[j]` of the j-th one taken: the row that took it, and what `births` had of it."""
-    cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state
+    """Inserts ranks in order of arrival until a split finds no leaf to take. Returns how many were inserted. `deleted`:
+    the number of deleted entries in each slot. `empty`: the slots that had no other entries, in the order in which
+    splits take them as new leaves. `reused`: (len(empty), 2); gets, of each leaf that a split took, that row and the
+    leaf's old `births`. `progress`: (2,), by the names above."""
+    slots, content, state = leaves.slots, leaves.content, leaves.state
     for i in range(len(ranks)):
-        # The rank's leaf: from that of its cell's first rank along the chain. Its deleted entries go.
+        # The rank's leaf. Its deleted entries go.
         rank = ranks[i]
-        slot = int(cells[rank >> leaves.shift])
-        while rank >= slots[slot, UPPER]:
-            slot = int(slots[slot, NEXT])
+        slot = split_kernel.find(leaves, rank)
         if deleted[slot]:
             sweep_leaf(leaves, sizes, states, slot)
             deleted[slot] = 0
@@ -103,23 +90,22 @@ def insert(
             slots[slot, COUNT] += 1
             slots[slot, USED] = used
             continue
-        # Else a split, for which the next leaf is taken that still has only deleted entries.
+        # Else a split. The next leaf that still has only deleted entries becomes its new leaf.
         new = -1
-        while new < 0 and taken[0, 0] < len(empty):
-            candidate = empty[taken[0, 0]]
-            taken[0, 0] += 1
+        while new < 0 and progress[_NEXT_EMPTY] < len(empty):
+            candidate = empty[progress[_NEXT_EMPTY]]
+            progress[_NEXT_EMPTY] += 1
             if deleted[candidate] and deleted[candidate] == slots[candidate, COUNT]:
                 new = candidate
         if new < 0:
             return i
         sweep_leaf(leaves, sizes, states, new)
         deleted[new] = 0
-        taken[0, 1] += 1
-        entry = taken[0, 1]
-        taken[entry, 0] = i
-        taken[entry, 1] = leaves.births[new]
+        reused[progress[_REUSED], 0] = i
+        reused[progress[_REUSED], 1] = leaves.births[new]
+        progress[_REUSED] += 1
         _unlink(leaves, new)
-        split(leaves, rules, sizes, slot, rank, i, new)
+        split_kernel.split(leaves, rules, sizes, slot, rank, i, new)
     return len(ranks)
 
 
@@ -133,35 +119,37 @@ class OracleState(SplitState):
             super().insert(ranks)
             return
         self._mark_as_present(ranks)
-        taken = self._insert_among_deleted(ranks)
-        if len(taken):
+        reused = self._insert_among_deleted(ranks)
+        if len(reused):
             self._drop_borders()
         self._make_branches()
-        self._number_new_pages({row: -1 - birth for row, birth in taken.tolist()})
+        self._number_new_pages({row: -1 - birth for row, birth in reused.tolist()})
 
     def _insert_among_deleted(self, ranks: Integers) -> Integers:
-        """Inserts into the leaves. Returns, of each leaf that a split took, row and old `births`: (leaves, 2)."""
+        """Inserts into the leaves. Returns, of each leaf that a split took, (that row, old `births`): (leaves, 2)."""
         level = self._levels[0]
         deleted = np.zeros(len(level.leaves.slots), np.int32)
         deleted_entries(level.leaves, self._states, deleted)
         empty = np.flatnonzero((deleted > 0) & (deleted == level.leaves.slots[:, COUNT]))
-        empty = empty[empty < level.leaves.state[USED_SLOTS]]
+        empty = empty[empty < level.leaves.state[USED_SLOTS]]  # slots behind these hold no leaf
         empty = empty[np.argsort(-1 - level.leaves.births[empty])]  # the lowest page number first
-        taken = np.zeros((len(empty) + 1, 2), np.int64)
-        # While there are empty leaves it matters in which order others split. Later rows go group by group.
+        reused, progress = np.empty((len(empty), 2), np.int64), np.zeros(2, np.int64)
+        # While there are empty leaves, the order of splits decides who takes which. Later rows go group by group.
         done = 0
         if len(empty):
-            done = insert(level.leaves, level.rules, self._sizes, self._states, deleted, empty, ranks, taken)
+            leaves, rules = level.leaves, level.rules
+            done = insert(leaves, rules, self._sizes, self._states, deleted, empty, ranks, reused, progress)
         sweep_reached(level.leaves, self._sizes, self._states, deleted, ranks[done:])
         self._deleted = int(deleted[: level.leaves.state[USED_SLOTS]].sum())
         level.insert_from(done, ranks, self._sizes)
-        return taken[1 : 1 + taken[0, 1]]
+        return reused[: progress[_REUSED]]
 
     def _drop_borders(self) -> None:
         """Removes from the branch blocks the borders of leaves that splits took, and then blocks without any border."""
         leaves = self._levels[0].leaves
-        has_number = leaves.births[: leaves.state[USED_SLOTS]] < 0  # leaves of before this call
-        below = np.union1d([0], self._levels[0].used(LOWER)[has_number]).astype(np.int64)
+        has_number = leaves.births[: leaves.state[USED_SLOTS]] < 0  # other leaves are new, or were taken in this call
+        # With 0, the lower border of the first leaf, even if that is such a leaf.
+        below = np.union1d([0], self._levels[0].column(LOWER)[has_number]).astype(np.int64)
         branches, remaining, borders = [pages_of(level) for level in self._levels[1:]], list[Kept](), below
         for pages in branches:
             remaining.append(parents_of(borders, pages.lowers))

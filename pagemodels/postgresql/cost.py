@@ -4,7 +4,7 @@ Rows touch the pages that `plain_cache.py` lists. These go through a cache of th
 page that was used often stays longer (`_MOST_USES`). A changed page is written when it leaves the cache, or after a
 checkpoint has begun.
 
-The log is a sum: so many bytes for each row and each split, and a page as a whole at its first change after a
+The log is a sum: some bytes for each row and each split, and a page as a whole at its first change after a
 checkpoint. Bytes are means: where a batch of rows begins on its page of the heap, or whether a new entry stays on the
 old leaf, makes no difference here. A record has a header, one for each page that it names, and its own data
 (XLogRecordAssemble in xloginsert.c; structures in xlogrecord.h, nbtxlog.h and heapam_xlog.h, the same in 13 to 18).
@@ -85,7 +85,7 @@ class RowLog:
     """Rows that COPY adds to the heap at a time."""
 
     def bytes(self, leaf: Rule, heap_rows: int, rows_per_tx: int) -> RecordBytes:
-        """`leaf`: how leaves split. `heap_rows`: rows that fit a page of the heap."""
+        """The log's mean bytes. `leaf`: how leaves split. `heap_rows`: rows that fit a page of the heap."""
         insert = aligned(_INSERT + self.entry)
         link = aligned(_INSERT + _NEXT_PAGE + self.entry)
         # Entries of the new leaf, and what is logged of the old one: see `_ENTRIES_LEFT`.
@@ -104,7 +104,8 @@ class RowLog:
         )
 
     def _heap_bytes_alone(self) -> int:
-        """A row that is inserted alone (xl_heap_insert, xl_heap_header, and one byte of the row's own header)."""
+        """The heap's record of a row that is inserted alone: 3 bytes of xl_heap_insert, 5 of xl_heap_header, and one of
+        the row's own header."""
         return aligned(_HEADER + _PAGE + _DATA + 3 + 5 + 1 + self.data)
 
     def _heap_bytes_by_copy(self, heap_rows: int, rows_per_tx: int) -> float:
@@ -113,16 +114,16 @@ class RowLog:
         batches = -(-rows_per_tx // self.copy_rows)  # of a transaction: two minus signs make the division round up
         batch, total = max(1, round(rows_per_tx / batches)), 0
         for begin in range(heap_rows):
-            left, at = batch, begin
-            while left:
-                rows = min(left, heap_rows - at)
+            rest, at = batch, begin
+            while rest:
+                rows = min(rest, heap_rows - at)
                 total += self._multi_insert(rows, new=at == 0)
-                left, at = left - rows, 0
+                rest, at = rest - rows, 0
         return total / (heap_rows * batch)
 
     def _multi_insert(self, rows: int, *, new: bool) -> int:
-        """The record of some rows on one page of the heap; their places on it are there unless it is `new`. A row has
-        7 bytes in front (xl_multi_insert_tuple) and one of its own header; it is aligned to 2."""
+        """Bytes of the record of some rows on one page of the heap: 4, and 2 of each row's place on the page unless
+        that is `new`. A row has 7 bytes in front (xl_multi_insert_tuple) and one of its own header, aligned to 2."""
         data = 4 + (0 if new else 2 * rows)
         return aligned(
             _HEADER + _PAGE + (_DATA if data < _LONG_FROM else _LONG_DATA) + data + rows * aligned(8 + self.data, 2)
@@ -207,7 +208,7 @@ class _WriteAheadLog:
         return log
 
     def _set_trigger(self) -> None:
-        """The next checkpoint begins with the segment that lies so many segments further on (XLogCheckpointNeeded)."""
+        """Sets where the next checkpoint begins: `segments` after the segment of now (XLogCheckpointNeeded)."""
         self.facts[_TRIGGER] = (self.facts[_PLACE] // self.segment + self.segments) * self.segment
 
     def begin_checkpoint(self, changed: Integers) -> None:
@@ -264,6 +265,7 @@ def _write(
             leaf_touches += 1
             pages[page, _ENTRIES] += leaf_touches == 1
         if use == NEW and leaf_touches == 2:
+            # A third leaf is the right neighbour, which the last leaf does not have.
             interior = i + 1 < len(touches) and touches[i + 1, ROW] == row and touches[i + 1, KIND] == LEAF
             size += sizes.split if interior else sizes.last_split
             pages[page, _ENTRIES] = sizes.right if interior else sizes.last_right

@@ -57,6 +57,7 @@ def _items_of_built_page(sizes: Items, fill: int) -> int:
     items = 2
     while True:
         free = SPACE - 2 * LINE_POINTER - sizes.first - (items - 1) * sizes.item  # the high key's pointer too
+        # The page is full enough, or has no room for one more: the item that came last is its high key.
         if free < least_free or free < sizes.item - LINE_POINTER + sizes.reserve:
             return items - 1
         items += 1
@@ -107,13 +108,13 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
     branch = Items(item=item, first=_FIRST_OF_BRANCH, reserve=0)
     fillfactor = parameters.fillfactor
     is_foreign = table.key == "fk"
-    is_apart = is_foreign and (parameters.deduplicate_items == "off" or table.children == 1)  # then nothing is merged
+    is_apart = is_foreign and (parameters.deduplicate_items == "off" or table.children == 1)  # no entries are merged
     row = records.heap_row_bytes(column, table.payload, dated=table.by_date, status=table.status)
     heap = Heap(row, parameters.heap_fillfactor)
     of_one_length = heap if heap.row < _TOASTED_FROM and not table.lengths else Heap(0)
     model = CostModel(
         table_rows=max(1, heap.rows),
-        kind=partial(NbtreeState, entry=item, fillfactor=fillfactor, heap=of_one_length),
+        make_state=partial(NbtreeState, entry=item, fillfactor=fillfactor, heap=of_one_length),
         row_log=RowLog(
             entry=records.entry_bytes(column),
             data=records.row_data_bytes(column, table.payload, dated=table.by_date),

@@ -42,7 +42,7 @@ class _Tree:
             if self.children[level][parent] > 1:  # the last of several children
                 return []
             going.append(parent)
-        return []
+        return []  # the root stays
 
     def remove(self, going: Sequence[int]) -> None:
         """Takes out the pages that `pages_that_go` named; their right neighbours take over their ranges."""

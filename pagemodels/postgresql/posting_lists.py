@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import allocating, inlined, int64, kernel
+from keybench.compiled import allocating, int64, kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.half_split import kernel as split_kernel
-from keybench.pagemodels.half_split.kernel import APPEND, COUNT, EDGE, INTERIOR, LAST, NEXT, UPPER, USED, USED_SLOTS
+from keybench.pagemodels.half_split.kernel import APPEND, COUNT, EDGE, INTERIOR, LAST, NEXT, USED, USED_SLOTS, find
 from keybench.pagemodels.half_split.levels import NO_SIZES, LevelMemory, TreeLevel, build_branches, numbers_by_birth
 from keybench.pagemodels.memory import sort
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
@@ -63,20 +63,20 @@ class PostingLists:
         entries = np.repeat(ranks, self.times) if self.parents is None else ranks[self.parents]
         rule = split_kernel.Rule(room=SPACE, room_last=SPACE, smallest=self.entry)
         level, counts = LevelMemory.empty(len(ranks), rule), np.zeros((len(ranks), 2), np.int32)
-        noted = []
+        points = []  # the leaf level at each checkpoint, and in the end
         for begin, end in pairwise([0, *(keys * self.times for keys in checkpoints), len(entries)]):
             self._insert(level, counts, entries[:end], begin)
-            noted.append(self._checkpoint(level, end))
-        order, leaves = level.order(), level.leaves
+            points.append(self._checkpoint(level, end))
+        order, leaves = level.slots_by_key(), level.leaves
         rows = rows_of(leaves, counts[:, ALL])[order]
         tree = TreeLevel(leaves.births[order], leaves.kinds[order], rows)
         levels = [tree, *build_branches(tree, self.branch)]
         return PageStats.from_chain(
-            noted[-1],
+            points[-1],
             numbers_by_birth([each.births for each in levels])[0],
             rows,
             branch_pages=sum(map(len, levels[1:])),
-            checkpoints=tuple(replace(at, rows=at.rows // self.times) for at in noted[:-1]),
+            checkpoints=tuple(replace(at, rows=at.rows // self.times) for at in points[:-1]),
         )
 
     def _insert(self, level: LevelMemory, counts: Counts, entries: Integers, row: int) -> None:
@@ -91,7 +91,7 @@ class PostingLists:
             row += 1
 
     def _checkpoint(self, level: LevelMemory, rows: int) -> Checkpoint:
-        """The leaf level as it is now, with so many entries."""
+        """The leaf level as it is now. `rows`: its entries."""
         kinds = level.leaves.kinds[: level.leaves.state[USED_SLOTS]]
         appends, edge, interior = (int(np.count_nonzero(kinds == kind)) for kind in (APPEND, EDGE, INTERIOR))
         return Checkpoint(rows, len(kinds), appends, edge, interior, density_of(level.leaves, self.entry))
@@ -109,22 +109,15 @@ def rows_of(leaves: split_kernel.Leaves, entries: NDArray[Any]) -> Integers:
     """(slots in use,): the entries of each leaf. `entries`: (keys,), how many each key has."""
     used = int(leaves.state[USED_SLOTS])
     within = np.arange(leaves.content.shape[1]) < leaves.slots[:used, COUNT, None]
-    counted: Integers = np.where(within, entries[np.where(within, leaves.content[:used], 0)], 0).sum(1, np.int64)
-    return counted
-
-
-@inlined
-def find(leaves: split_kernel.Leaves, rank: int) -> int:
-    """The slot of the leaf to which a rank belongs."""
-    slot = int64(leaves.cells[rank >> leaves.shift])
-    while rank >= leaves.slots[slot, UPPER]:
-        slot = int64(leaves.slots[slot, NEXT])
-    return slot
+    keys = np.where(within, leaves.content[:used], 0)  # any key where there is none, which then does not count
+    rows: Integers = np.where(within, entries[keys], 0).sum(1, np.int64)
+    return rows
 
 
 @kernel
 def merged_bytes(entry: int, entries: int) -> int:
-    """Bytes, with the line pointer, of an item with so many entries of a key; of one entry, `entry` itself."""
+    """Bytes, aligned to 8, and 4 of the line pointer, of an item with this number of entries of a key; one entry is as
+    it came: `entry` bytes."""
     return entry if entries == 1 else LINE_POINTER + (entry - LINE_POINTER + TID * entries + 7) // 8 * 8
 
 
@@ -151,12 +144,12 @@ def _put(leaves: split_kernel.Leaves, counts: Counts, entry: int, entries: Integ
         rank = entries[row]
         slot = find(leaves, rank)
         room = SPACE - (0 if slot == leaves.state[LAST] else entry)  # all others have a high key
-        if slots[slot, USED] + entry > room:
+        if slots[slot, USED] + entry > room:  # merges the entries of each key on the leaf
             used = int64(0)
             for i in range(slots[slot, COUNT]):
-                one = leaves.content[slot, i]
-                counts[one, MERGED] = counts[one, ALL]
-                used += _bytes(counts, entry, one)
+                key = leaves.content[slot, i]
+                counts[key, MERGED] = counts[key, ALL]
+                used += _bytes(counts, entry, key)
             slots[slot, USED] = used
             if used + entry > room:
                 return row
@@ -171,8 +164,9 @@ def _put(leaves: split_kernel.Leaves, counts: Counts, entry: int, entries: Integ
 
 @allocating
 def _split(leaves: split_kernel.Leaves, counts: Counts, entry: int, fillfactor: int, rank: int, row: int) -> bool:
-    """Splits the leaf that has no room for an entry of this rank, which comes as this row, after it merged all others.
-    False if the model does not know where. `fillfactor`: of the rightmost leaf, in %."""
+    """Splits the leaf that has no room for an entry of this rank, which comes as this row, after the leaf's other
+    entries were merged. False if the model does not know where. `fillfactor`: of the rightmost leaf, in %."""
+    # The leaf's n keys, with the new one.
     slot = find(leaves, rank)
     slots, scratch = leaves.slots, leaves.scratch
     n, is_last = int(slots[slot, COUNT]), slot == leaves.state[LAST]
@@ -182,14 +176,15 @@ def _split(leaves: split_kernel.Leaves, counts: Counts, entry: int, fillfactor: 
         n += 1
     counts[rank, ALL] += 1
     sort(scratch, n)
+    # Their items: the bytes of each, and its key's place among the n. `new`: the place of the new item.
     items, keys = np.empty(SPACE // entry + 2, np.int64), np.empty(SPACE // entry + 2, np.int64)
     total, new = 0, 0
     for i in range(n):
-        left = int64(counts[scratch[i], MERGED])
-        while left:
-            size = min(left, _most(entry))
+        rest = int64(counts[scratch[i], MERGED])
+        while rest:
+            size = min(rest, _most(entry))
             items[total], keys[total] = merged_bytes(entry, size), i
-            left -= size
+            rest -= size
             total += 1
         if scratch[i] == rank:
             items[total], keys[total], new = entry, i, total
@@ -197,7 +192,7 @@ def _split(leaves: split_kernel.Leaves, counts: Counts, entry: int, fillfactor: 
     first = best_between_keys(items[:total], keys[:total], new, entry, fillfactor if is_last else 0)
     if not first:
         return False
-    keep, kind = keys[first], INTERIOR
+    keep, kind = keys[first], INTERIOR  # `keep`: the keys that stay left
     if is_last:
         kind = APPEND if new == total - 1 else EDGE
     free = leaves.state[USED_SLOTS]

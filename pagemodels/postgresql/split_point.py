@@ -119,13 +119,9 @@ def _pivot(keys: Integers, at: Integers, low: int, n: int) -> int:
         return mid
     if n > _MANY:
         step = n // 8
-        return _middle(
-            keys,
-            at,
-            _middle(keys, at, low, low + step, low + 2 * step),
-            _middle(keys, at, mid - step, mid, mid + step),
-            _middle(keys, at, last - 2 * step, last - step, last),
-        )
+        low = _middle(keys, at, low, low + step, low + 2 * step)
+        mid = _middle(keys, at, mid - step, mid, mid + step)
+        last = _middle(keys, at, last - 2 * step, last - step, last)
     return _middle(keys, at, low, mid, last)
 
 
@@ -173,7 +169,8 @@ class Items:
                 f"PostgreSQL splits pages with {times} entries of a key by rules that its page model does not know: "
                 f"take at most {most} children."
             )
-        return replace(self.rule(fillfactor), together=times, choices=(rightmost, rightmost, other))
+        choices = rightmost, rightmost, other  # by kind of split: append, edge, interior
+        return replace(self.rule(fillfactor), together=times, choices=choices)
 
     def _room(self, fillfactor: int | None) -> int:
         """How many items fit a page. `fillfactor`: of the rightmost one; None for any other, which has a high key."""
@@ -187,7 +184,7 @@ class Items:
         items = self._room(fillfactor) + 1
         splits, differences = [], []
         for left in range(1, items):
-            left_free = SPACE - self.first - (left - 1) * self.item - (self.item + self.reserve)
+            left_free = SPACE - self.first - (left - 1) * self.item - (self.item + self.reserve)  # with a new high key
             right_free = SPACE - high_key - self.first - (items - left - 1) * self.item
             if left_free < 0 or right_free < 0:
                 continue
@@ -208,16 +205,17 @@ class Items:
 
 @allocating
 def best_between_keys(items: Integers, keys: Integers, new: int, high_key: int, fillfactor: int) -> int:
-    """How many items stay left in the split of a leaf. `items`: bytes of all items in order, with the new one, which is
-    at the place `new`; `keys`: (items,), the key of each; `high_key`: bytes of a high key. `fillfactor`: in %, of the
-    rightmost leaf, which has none; 0 for any other. 0 for a split that the model does not know: one that parts a key.
+    """How many items stay left in the split of a leaf; 0 if the model does not know where it splits. `items`: bytes of
+    all items in order, with the new one, which is at the place `new`. `keys`: (items,), the key of each. `high_key`:
+    bytes of a high key. `fillfactor`: in %, of the rightmost leaf, which has no high key; 0 for any other leaf.
 
     The best split between two keys is taken that is nearly as good as the best of all, else any between two keys
     (nbtsplitloc.c, _bt_defaultinterval and _bt_strategy)."""
     n, total = len(items), items.sum()
-    differences, lefts, rights, firsts = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), 0
+    # Of each possible split: the difference of both pages' free bytes, these themselves, the first item on the right.
+    differences, lefts, rights, splits = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), 0
     first_rights = np.empty(n, np.int64)
-    before = np.int64(0)
+    before = np.int64(0)  # bytes that stay left
     for first in range(1, n):
         before += items[first - 1]
         # A merged item as high key keeps no row addresses; nbtree only looks at larger ones than 64 bytes.
@@ -228,10 +226,10 @@ def best_between_keys(items: Integers, keys: Integers, new: int, high_key: int, 
             continue
         # for the rightmost leaf in the server a difference of two doubles, cut to a whole number
         weighed = fillfactor / 100.0 * left - (1.0 - fillfactor / 100.0) * right if fillfactor else left - right
-        differences[firsts], lefts[firsts], rights[firsts] = abs(int64(weighed)), left, right
-        first_rights[firsts] = first
-        firsts += 1
-    order = qsort_order(differences[:firsts])
+        differences[splits], lefts[splits], rights[splits] = abs(int64(weighed)), left, right
+        first_rights[splits] = first
+        splits += 1
+    order = qsort_order(differences[:splits])
     tolerance = int64((total - high_key) * _LEAF_SPLIT_DISTANCE)  # the new item is as large as a high key
     near = True
     for at in order:
@@ -239,6 +237,6 @@ def best_between_keys(items: Integers, keys: Integers, new: int, high_key: int, 
         far = abs(lefts[at] - lefts[order[0]]) > tolerance or abs(rights[at] - rights[order[0]]) > tolerance
         near = near and not far
         if keys[first - 1] != keys[first]:
-            # nbtree fears descending keys right of a long list, and splits in its middle
+            # nbtree fears descending keys on the right of a long list, and splits within that list
             return 0 if not near and not fillfactor and first == new else int(first)
     return 0

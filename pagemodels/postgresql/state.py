@@ -27,14 +27,14 @@ from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.half_split import kernel as split_kernel
 from keybench.pagemodels.half_split.build import ABSENT, DELETED, PRESENT, States
-from keybench.pagemodels.half_split.kernel import APPEND, COUNT, EDGE, INTERIOR, LAST, USED, USED_SLOTS, Leaves
+from keybench.pagemodels.half_split.kernel import APPEND, COUNT, EDGE, INTERIOR, LAST, USED, USED_SLOTS, Leaves, find
 from keybench.pagemodels.half_split.levels import NO_SIZES, LevelMemory
 from keybench.pagemodels.half_split.model import SplitModel, SplitState
 from keybench.pagemodels.page_stats import PageStats
-from keybench.pagemodels.postgresql.posting_lists import density_of, find, merged_bytes, rows_of
+from keybench.pagemodels.postgresql.posting_lists import density_of, merged_bytes, rows_of
 from keybench.pagemodels.postgresql.records import HEAP_OVERHEAD, LINE_POINTER, PAGE_BYTES
 from keybench.pagemodels.postgresql.split_point import SPACE, best_between_keys
-from keybench.pagemodels.ranking import Integers, chosen
+from keybench.pagemodels.ranking import Integers, mask_of
 
 ONE, TWO, MERGED = range(3)
 """One entry; two entries of two versions; one item for both."""
@@ -55,12 +55,13 @@ class Heap:
         return (_HEAP_ROOM - self._left_free) // self.row if self.row else 0
 
     def pruned(self, rows: int) -> bool:
-        """Whether a reader takes the room of dead rows from a page with so many rows: less than a tenth is free
-        (pruneheap.c, heap_page_prune_opt)."""
+        """Whether a reader takes the room of dead rows from a page with this number of rows: if less than a tenth is
+        free, or less than the fill factor leaves (pruneheap.c, heap_page_prune_opt)."""
         return _HEAP_ROOM - rows * self.row - LINE_POINTER < max(self._left_free, PAGE_BYTES // 10)
 
     @property
     def _left_free(self) -> int:
+        """Bytes that inserts leave free on a page, by the fill factor."""
         return PAGE_BYTES * (100 - self.fillfactor) // 100
 
 
@@ -85,9 +86,9 @@ class NbtreeState(SplitState):
         self._heap = heap
         self._rows: Rows | None = None  # while keys have two entries, or entries are marked
         self._blocks = np.full(keys, -1, np.int32)  # `Rows.blocks`
-        self._sent = 0  # rows that the table got
-        self._placed = heap.rows > 0  # whether the next rows will lie where `_mark_as_present` says
-        self._known = heap.rows > 0  # whether all rows lie where `_blocks` says
+        self._rows_sent = 0  # rows that the table got
+        self._knows_next_place = heap.rows > 0  # whether the next rows will lie where `_mark_as_present` says
+        self._knows_places = heap.rows > 0  # whether all rows lie where `_blocks` says
         self._sizes_of = np.array([entry, 2 * entry, merged_bytes(entry, 2)], np.int64)
         """Bytes of all items of a key, by `Rows.versions`."""
         self._entry, self._fill = entry, fillfactor
@@ -112,10 +113,10 @@ class NbtreeState(SplitState):
                 "rows are updated while the index has entries of dead rows, which PostgreSQL deletes before a page "
                 "splits, and its page model does not follow that: vacuum first (clean = true)."
             )
-        if (self._states[chosen(ranks, self._keys)] != PRESENT).any():
+        if (self._states[mask_of(ranks, self._keys)] != PRESENT).any():
             raise UsageError(f"{len(ranks):,} keys cannot be updated: not all of them are there.")
         self._changed |= len(ranks) > 0
-        self._placed = self._known = False
+        self._knows_next_place = self._knows_places = False
         self._begin_rows()
         self._insert_by(partial(self._put, ranks, update=True))
 
@@ -131,7 +132,7 @@ class NbtreeState(SplitState):
         self._insert_by(partial(self._put, ranks, update=False))
 
     def delete(self, ranks: Integers) -> None:
-        """Deletes keys. UsageError where that meets entries of old versions, and marks them."""
+        """Deletes keys. UsageError where the index has entries of old versions, which a deletion meets and marks."""
         self._require_no_versions()
         super().delete(ranks)
 
@@ -151,12 +152,13 @@ class NbtreeState(SplitState):
         if self._rows is not None:
             self._deleted += int(np.count_nonzero(self._rows.versions))
             level = self._levels[0]
-            level.used(USED)[:] = level.used(COUNT)
+            level.column(USED)[:] = level.column(COUNT)
             self._rows = None
-        self._placed &= not self._deleted  # the next rows fill holes of the table
-        shortened = self._shortens_table()
+        self._knows_next_place &= not self._deleted  # the next rows fill holes of the table
+        is_shorter = self._shorten_table()
         super().clean()
-        self._changed |= shortened  # its lock is logged and takes a transaction number: deleted pages wait no longer
+        # Cutting off takes a lock, which is logged and takes a transaction number: so deleted pages wait no longer.
+        self._changed |= is_shorter
 
     def rebuild(self, fill: int) -> None:
         """REINDEX, at a fill factor in %, of the versions that are alive."""
@@ -166,7 +168,7 @@ class NbtreeState(SplitState):
     def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
         """Goes on from pages of a server, in which each key has one entry."""
         super().begin(ranks, pages, borders)
-        self._rows, self._placed, self._known = None, False, False
+        self._rows, self._knows_next_place, self._knows_places = None, False, False
 
     def stats(self) -> PageStats:
         """The index as it is now."""
@@ -174,10 +176,11 @@ class NbtreeState(SplitState):
         if self._rows is None:
             return stats
         leaves = self._levels[0].leaves
-        rows = rows_of(leaves, np.where(self._rows.versions == ONE, 1, 2))[self._levels[0].order()]
+        rows = rows_of(leaves, np.where(self._rows.versions == ONE, 1, 2))[self._levels[0].slots_by_key()]
         return replace(stats, rows=int(rows.sum()), page_rows=rows, density=density_of(leaves, self._entry))
 
     def _require_no_versions(self) -> None:
+        """UsageError while the index has entries of old versions."""
         if self._rows is not None and self._rows.versions.any():
             raise UsageError(
                 "old versions of updated rows are in the index: who looks such a row up, to read or to delete it, "
@@ -185,7 +188,8 @@ class NbtreeState(SplitState):
             )
 
     def _require_places(self) -> None:
-        if not self._placed:
+        """UsageError unless the model knows on which pages of the table all rows lie."""
+        if not self._knows_next_place:
             raise UsageError(
                 "readers mark the entries of deleted rows that they meet. Before a page splits, PostgreSQL drops these "
                 "and others whose rows lie on the same pages of the table: its page model only knows where rows lie "
@@ -194,19 +198,19 @@ class NbtreeState(SplitState):
             )
 
     def _check_last_page(self) -> None:
-        """Notes whether a reader may have made room for more rows on the table's last page: the next ones go there."""
-        if self._placed and self._sent:
-            last = (self._sent - 1) // self._heap.rows
+        """Notes if a reader may have made room on the table's last page: then nobody knows where the next rows go."""
+        if self._knows_next_place and self._rows_sent:
+            last = (self._rows_sent - 1) // self._heap.rows
             gone = (self._states[self._blocks == last] != PRESENT).any()
-            self._placed = not (gone and self._heap.pruned(self._sent - last * self._heap.rows))
+            self._knows_next_place = not (gone and self._heap.pruned(self._rows_sent - last * self._heap.rows))
 
-    def _shortens_table(self) -> bool:
-        """Whether VACUUM cuts empty pages off the end of the table (vacuumlazy.c, should_attempt_truncation)."""
-        if not (self._known and self._deleted):
+    def _shorten_table(self) -> bool:
+        """Cuts empty pages off the table's end if VACUUM does. Returns whether (should_attempt_truncation)."""
+        if not (self._knows_places and self._deleted):
             return False
         present = self._blocks[self._states == PRESENT]
         pages, empty = int(self._blocks.max()) + 1, int(self._blocks.max() - present.max(initial=-1))
-        shortens = empty > 0 and empty >= min(1000, pages // 16)
+        shortens = empty > 0 and empty >= min(1000, pages // 16)  # 1,000 pages, or a sixteenth of the table
         if shortens:
             self._blocks[self._states != PRESENT] = -1
         return shortens
@@ -214,17 +218,17 @@ class NbtreeState(SplitState):
     def _mark_as_present(self, ranks: Integers) -> None:
         """Also notes on which pages of the table the rows of these keys go."""
         super()._mark_as_present(ranks)
-        if self._placed:
-            self._blocks[ranks] = np.arange(self._sent, self._sent + len(ranks)) // self._heap.rows
-            self._sent += len(ranks)
-        self._known &= self._placed
+        if self._knows_next_place:
+            self._blocks[ranks] = np.arange(self._rows_sent, self._rows_sent + len(ranks)) // self._heap.rows
+            self._rows_sent += len(ranks)
+        self._knows_places &= self._knows_next_place
 
     def _begin_rows(self) -> Rows:
         """What is known of the rows, from now on."""
         if self._rows is None:
             versions, marked = np.zeros(self._keys, np.uint8), np.zeros(self._keys, np.bool_)
             self._rows = Rows(self._states, versions, marked, self._blocks)
-            self._levels[0].used(USED)[:] *= self._entry
+            self._levels[0].column(USED)[:] *= self._entry
         return self._rows
 
     def _put(self, ranks: Integers, *, update: bool) -> None:
@@ -251,6 +255,7 @@ class NbtreeState(SplitState):
         ranks = np.sort(ranks)
         is_last = slot == leaves.state[LAST]
         kind = INTERIOR if not is_last else APPEND if rank == ranks[-1] else EDGE
+        # The leaf's items: the bytes of each, and its key's place in `ranks`. `new`: the place of the new item.
         times = np.where(versions[ranks] == TWO, 2, 1)
         items = np.repeat(np.where(versions[ranks] == MERGED, self._sizes_of[MERGED], entry), times)
         keys = np.repeat(np.arange(len(ranks)), times)
@@ -262,9 +267,9 @@ class NbtreeState(SplitState):
             )
         keep = int(keys[first])
         leaves.scratch[: len(ranks)] = ranks
-        new = int(leaves.state[USED_SLOTS])
-        leaves.state[USED_SLOTS] = new + 1
-        left, right = split_kernel.divide(leaves, slot, int(ranks[keep]), row, kind, new)
+        free = int(leaves.state[USED_SLOTS])
+        leaves.state[USED_SLOTS] = free + 1
+        left, right = split_kernel.divide(leaves, slot, int(ranks[keep]), row, kind, free)
         for part, begin, end in ((left, 0, keep), (right, keep, len(ranks))):
             split_kernel.fill(leaves, NO_SIZES, part, begin, end, rank)
             leaves.slots[part, USED] = self._sizes_of[versions[ranks[begin:end]]].sum()
@@ -282,7 +287,8 @@ def _merge(leaves: Leaves, rows: Rows, sizes: Integers, slot: int) -> None:
 
 @kernel
 def _drop(leaves: Leaves, rows: Rows, sizes: Integers, slot: int, rank: int) -> None:
-    """Deletes the entries of a leaf for which `rank`, the new one, makes nbtree look; none if none is marked."""
+    """Deletes the entries of dead rows on the pages of the table at which nbtree looks (`blocks`): those of marked
+    entries of the leaf, and that of `rank`, the new one. None if no entry is marked."""
     slots, content, blocks = leaves.slots, leaves.content, leaves.scratch
     looked_at, count = 1, 0
     blocks[0] = rows.blocks[rank]
@@ -291,15 +297,15 @@ def _drop(leaves: Leaves, rows: Rows, sizes: Integers, slot: int, rank: int) -> 
             blocks[looked_at] = rows.blocks[content[slot, i]]
             looked_at += 1
     for i in range(slots[slot, COUNT]):
-        one, goes = content[slot, i], False
-        if looked_at > 1 and rows.states[one] == DELETED:
+        key, goes = content[slot, i], False
+        if looked_at > 1 and rows.states[key] == DELETED:
             for j in range(looked_at):
-                goes |= blocks[j] == rows.blocks[one]
+                goes |= blocks[j] == rows.blocks[key]
         if goes:
-            rows.states[one], rows.marked[one] = ABSENT, False
+            rows.states[key], rows.marked[key] = ABSENT, False
             slots[slot, USED] -= sizes[ONE]
         else:
-            content[slot, count] = one
+            content[slot, count] = key
             count += 1
     slots[slot, COUNT] = count
 

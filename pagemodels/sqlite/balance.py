@@ -19,7 +19,7 @@ from keybench.pagemodels.costs import lru
 from keybench.pagemodels.memory import move
 from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import tree as trees
-from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, holds, listed, remove, stepped
+from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, holds, list_members, member_at, remove
 from keybench.pagemodels.sqlite.file_pages import Ints
 from keybench.pagemodels.sqlite.tree import Tree
 
@@ -53,9 +53,9 @@ def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: i
     pages = i + 1
     # Cells go back to the right, from the last pair of pages to the first.
     for i in range(pages - 1, 0, -1):
-        right, left, last = filled[i], filled[i - 1], ends[i - 1] - 1
+        right, left, last = filled[i], filled[i - 1], ends[i - 1] - 1  # `last`: the left page's last cell
         pointer = trees.POINTER if i == pages - 1 else 0  # balance_nonroot leaves it out in the last pair
-        while last >= 0:
+        while last >= 0:  # an empty right page takes a cell in any case
             if right != 0 and (bulk or right + sizes[last + ahead] > left - (sizes[last] - pointer)):
                 break
             right += sizes[last + ahead]
@@ -109,8 +109,8 @@ def divide_evenly(tree: Tree, n: int, count: int, level: int, ahead: int) -> int
 
 @inlined
 def _border_after(tree: Tree, end: int, count: int, ahead: int) -> int:
-    """The border of a leaf that ends before the cell `end` of those of `count` siblings: some rows away from the
-    siblings' border that is nearest. `ahead`: 1 if that cell is the divider, else 0."""
+    """The border of a leaf that ends before the cell `end` of those of `count` siblings. It is found by steps, row by
+    row, from the siblings' old border that is nearest. `ahead`: 1 if that cell is the divider, else 0."""
     pool, marks, words = tree.pool, tree.marks, tree.facts[trees.WORDS]
     nearest = 0
     for i in range(1, count):
@@ -119,15 +119,15 @@ def _border_after(tree: Tree, end: int, count: int, ahead: int) -> int:
     border, steps = pool[trees.CHILD, nearest], end - pool[trees.OLD_END, nearest]
     if ahead == 0 and steps <= 0 and not holds(marks, words, ARRIVED, border):
         steps -= 1  # the old border is no row, but lies behind the last one of its leaf
-    return int64(stepped(marks, words, ARRIVED, border, steps) if steps != 0 else border)
+    return int64(member_at(marks, words, ARRIVED, border, steps) if steps != 0 else border)
 
 
 @kernel
 def divide_by_size(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
     """As `divide_evenly`, for cells of any sizes. The children of branch pages lie in front of `Tree.children`."""
     pool, sizes, keys = tree.pool, tree.pooled_sizes, tree.pooled_keys
-    if level == 0:
-        listed(tree.marks, tree.facts[trees.WORDS], ARRIVED, pool[trees.CHILD, count - 1] - ahead, n, keys)
+    if level == 0:  # up to the last sibling's upper bound, or to before it, if that is a divider behind all cells
+        list_members(tree.marks, tree.facts[trees.WORDS], ARRIVED, pool[trees.CHILD, count - 1] - ahead, n, keys)
     for i in range(n):
         if level > 0:
             keys[i] = trees.upper_of(tree, tree.children[i], level - 1)
@@ -136,7 +136,7 @@ def divide_by_size(tree: Tree, n: int, count: int, level: int, ahead: int) -> in
         pool[trees.END, i] = pool[trees.OLD_END, i]
     number = _distribute(sizes, pool, n, count, tree.facts[trees.ROOM + min(level, 1)], ahead, tree.facts[trees.BULK])
     if level == 0:
-        for i in range(number - 1):
+        for i in range(number - 1):  # a leaf's border is its divider, or without such cells its last key
             pool[trees.BORDER, i] = keys[pool[trees.END, i] - 1 + ahead]
     return number
 
@@ -145,15 +145,16 @@ def divide_by_size(tree: Tree, n: int, count: int, level: int, ahead: int) -> in
 def balance(tree: Tree, file: Ints, page: int, level: int) -> int:
     """Balances a page of a level if it overflows or more than two thirds of it are free, and then the pages above it as
     far as they need it. Returns the level of the first page that stays as it is."""
-    facts, leaf = tree.facts, page
+    facts, leaf = tree.facts, page  # `leaf`: where the first balancing begins, if that is at level 0
     while True:
         pages, at = tree.leaves if level == 0 else tree.branches, page >> trees.shift_of(tree, level)
         room, used = facts[trees.ROOM + min(level, 1)], pages[at, trees.USED]
+        # It does not overflow, and at most two thirds of it are free, or it is the root, which may be emptier.
         if used <= room and (3 * (room - used) <= 2 * facts[trees.PAGE_BYTES] or pages[at, trees.PARENT] < 0):
             return level
         if pages[at, trees.PARENT] < 0:
             _deepen(tree, file, page, level)
-        parent, leaves, free = int64(pages[at, trees.PARENT]), facts[trees.LEAVES], file[file_pages.FREE]
+        parent, leaves_before, free_before = int64(pages[at, trees.PARENT]), facts[trees.LEAVES], file[file_pages.FREE]
         if level == 0 and facts[trees.ROWS_IN_LEAVES] and _is_at_the_end(tree, parent, page):
             _append(tree, file, parent, page)
         else:
@@ -162,10 +163,10 @@ def balance(tree: Tree, file: Ints, page: int, level: int) -> int:
             kind = trees.EDGES if leaf == facts[trees.LAST] else trees.INTERIORS
             if facts[trees.ABOVE]:
                 kind = trees.APPENDS
-            facts[kind] += facts[trees.LEAVES] - leaves
+            facts[kind] += facts[trees.LEAVES] - leaves_before
         # a root with a single child
         if tree.branches[parent, trees.PARENT] < 0 and tree.branches[parent, trees.CELLS] == 0:
-            _lift(tree, file, parent, level, free)
+            _lift(tree, file, parent, level, free_before)
             return level + 1
         page = parent
         level += 1
@@ -189,8 +190,8 @@ def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
 
 @kernel
 def _lift(tree: Tree, file: Ints, root: int, level: int, free: int) -> None:
-    """Removes a root with one child, of level `level`: the child becomes the root and takes its page number. Its old
-    number goes to the free pages, before those that its balancing gave back: `free` pages were free until then."""
+    """Removes a root with one child: the child, a page of this level, becomes the root and takes the root's number. Its
+    old number goes to the free pages, before those that its balancing gave back: `free` were free until then."""
     # SQLite copies the child's cells into the root and gives the child back, which ends alike.
     child = int64(tree.children[trees.children_of(tree, root)])
     pages, at = tree.leaves if level == 0 else tree.branches, child >> trees.shift_of(tree, level)
@@ -207,19 +208,20 @@ def _is_at_the_end(tree: Tree, parent: int, leaf: int) -> bool:
         return False
     if holds(marks, words, ARRIVED, leaf):  # a leaf is named by its upper bound: is there a row with that rank?
         return bool(key == leaf)
-    return bool(stepped(marks, words, ARRIVED, leaf, -1) == key)
+    return bool(member_at(marks, words, ARRIVED, leaf, -1) == key)
 
 
 @kernel
 def _append(tree: Tree, file: Ints, parent: int, leaf: int) -> None:
-    """A rowid table's newest row, the last of its leaf, goes alone to a new leaf (balance_quick). The new leaf gets the
-    leaf's upper bound, and with it the slot; the old one now ends with the row before the newest."""
+    """Moves a rowid table's newest row, the last of its leaf, alone to a new leaf (balance_quick). The new leaf gets
+    the leaf's upper bound, and with it the slot; the old one now ends with the row before the newest."""
     facts, leaves, branches, marks = tree.facts, tree.leaves, tree.branches, tree.marks
     newest = facts[trees.KEY]
-    upper = stepped(marks, facts[trees.WORDS], ARRIVED, newest, -1)
+    old_upper = member_at(marks, facts[trees.WORDS], ARRIVED, newest, -1)  # the row before the newest
     size = trees.cell_bytes(tree, newest, 0)
-    add(marks, facts[trees.WORDS], BORDERS, upper)
-    old, new = upper >> facts[trees.SHIFT], leaf >> facts[trees.SHIFT]
+    add(marks, facts[trees.WORDS], BORDERS, old_upper)
+    # Until here the slot `new` has the old leaf's facts: they go to the slot of that leaf's new upper bound first.
+    old, new = old_upper >> facts[trees.SHIFT], leaf >> facts[trees.SHIFT]
     leaves[old, trees.USED] = leaves[new, trees.USED] - size
     leaves[old, trees.CELLS] = leaves[new, trees.CELLS] - 1
     leaves[old, trees.NUMBER] = leaves[new, trees.NUMBER]
@@ -229,26 +231,33 @@ def _append(tree: Tree, file: Ints, parent: int, leaf: int) -> None:
     leaves[new, trees.NUMBER] = file_pages.take(file, 0)
     facts[trees.LEAVES] += 1
     place = trees.children_of(tree, parent) + branches[parent, trees.CELLS]
-    tree.children[place], tree.children[place + 1] = upper, leaf
+    tree.children[place], tree.children[place + 1] = old_upper, leaf
     branches[parent, trees.CELLS] += 1
-    branches[parent, trees.USED] += trees.cell_bytes(tree, upper, 1)
+    branches[parent, trees.USED] += trees.cell_bytes(tree, old_upper, 1)
     trees.touch(tree, branches[parent, trees.NUMBER], lru.BRANCH, lru.CHANGED)
     trees.touch_new(tree, leaves[new, trees.NUMBER], lru.LEAF)
 
 
 @inlined
-def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
-    """Balances a child with its siblings: one on each side, or two at an end; with one before it in a sorted build."""
-    facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
-    # Which siblings: `count` of them, whose places in the parent begin at `first`, and in `children` at `links`.
-    links, last, at = trees.children_of(tree, parent), int64(branches[parent, trees.CELLS]), int64(0)
-    siblings = children[links : links + last + 1]
+def _choose_siblings(tree: Tree, parent: int, page: int) -> tuple[int, int]:
+    """Which children of a parent are balanced with its child `page`: one on each side, or two at an end; in a sorted
+    build only one before it. Returns (the place of the first of them among the children, their number)."""
+    links, last, at = trees.children_of(tree, parent), int64(tree.branches[parent, trees.CELLS]), int64(0)
+    siblings = tree.children[links : links + last + 1]
     for i in range(len(siblings)):  # the page's place; without an `if`, so that many are compared at a time
         at += i * (siblings[i] == page)
-    most = 3 - facts[trees.BULK]
+    most = 3 - tree.facts[trees.BULK]
     count = min(most, last + 1)
-    first = 0 if count < most or at == 0 else min(at - 1, last + 1 - most)
-    links += first
+    return int64(0 if count < most or at == 0 else min(at - 1, last + 1 - most)), int64(count)
+
+
+@inlined
+def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
+    """Balances a child, a page of this level, with its siblings."""
+    facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
+    # Which siblings: `count` of them, whose names in `children` begin at `links`; `behind` more follow them.
+    first, count = _choose_siblings(tree, parent, page)
+    links, behind = trees.children_of(tree, parent) + first, int64(branches[parent, trees.CELLS]) + 1 - first - count
     # Their n cells to the pool. `even`: whether all cells of the b-tree have one size; `alike`: those of these leaves.
     even, ahead = facts[trees.CELL_BYTES] > 0, int64(0 if level == 0 and facts[trees.ROWS_IN_LEAVES] else 1)
     n, alike = _pool_siblings(tree, parent, links, count, level, ahead)
@@ -261,9 +270,9 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     for i in range(count):
         trees.touch(tree, pool[trees.TAKEN, i], trees.kind_of(level), lru.CHANGED)
     _renumber(tree, file, count, number, level)
-    # Parent and pages are written: the siblings behind move, then the cells in the parent count.
+    # Parent and pages are written: the names behind move, and in the end the bytes of the new dividers count.
     if number != count:
-        move(children, links + number, links + count, last + 1 - first - count)
+        move(children, links + number, links + count, behind)
         branches[parent, trees.CELLS] += number - count
     if level == 0:
         _put_leaves(tree, parent, links, count, number, ahead)
@@ -278,10 +287,10 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
 
 @inlined
 def _pool_siblings(tree: Tree, parent: int, links: int, count: int, level: int, ahead: int) -> tuple[int, bool]:
-    """Writes to `pool` what the siblings have whose names are `Tree.children` from place `links` on, `count` of them;
-    and to its front the children of branch pages. Takes the bytes of the dividers between the siblings from the parent,
-    unless all cells have one size. Returns (the number of cells, whether they are of leaves and all have the usual
-    size). `ahead`: 1 if the dividers between the siblings are among the cells, else 0."""
+    """Writes to `pool` what the `count` siblings have whose names are in `Tree.children` from place `links` on. Writes
+    their own children, if they are branch pages, to the front of `Tree.children`. Takes the bytes of the dividers
+    between the siblings from the parent, unless all cells have one size. Returns (the number of cells, whether they are
+    of leaves and all have the usual size). `ahead`: 1 if the dividers between the siblings are cells too, else 0."""
     facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
     pages, even = tree.leaves if level == 0 else branches, facts[trees.CELL_BYTES] > 0
     alike, n, under = level == 0, int64(0), int64(0)  # `under`: children moved so far
@@ -306,8 +315,8 @@ def _pool_siblings(tree: Tree, parent: int, links: int, count: int, level: int, 
 
 @inlined
 def _renumber(tree: Tree, file: Ints, count: int, number: int, level: int) -> None:
-    """Takes page numbers, the first one near the first sibling's, or gives some back; TAKEN of `pool` has them, in
-    ascending order. `count` pages of a level became `number`."""
+    """Takes more page numbers for `number` pages of a level that were `count`, or gives some back. The first one is
+    near the first sibling's, each other one near the one before. TAKEN of `pool` then has all, in ascending order."""
     pool = tree.pool
     for i in range(count, number):
         pool[trees.TAKEN, i] = file_pages.take(file, pool[trees.TAKEN, 0 if i == count else i - 1])
@@ -326,13 +335,13 @@ def _renumber(tree: Tree, file: Ints, count: int, number: int, level: int) -> No
 def _put_leaves(tree: Tree, parent: int, links: int, count: int, number: int, ahead: int) -> None:
     """Writes `number` leaves in place of `count`, and their names in `Tree.children` from place `links` on."""
     facts, leaves, marks, pool = tree.facts, tree.leaves, tree.marks, tree.pool
-    kept = min(count, number) - 1  # borders that there were before and are now
+    both = min(count, number) - 1  # borders with these places were there before and are now
     pool[trees.BORDER, number - 1] = pool[trees.CHILD, count - 1]
     for i in range(count - 1):
-        if i >= kept or pool[trees.BORDER, i] != pool[trees.CHILD, i]:
+        if i >= both or pool[trees.BORDER, i] != pool[trees.CHILD, i]:
             remove(marks, facts[trees.WORDS], BORDERS, pool[trees.CHILD, i])
     for i in range(number - 1):
-        if i >= kept or pool[trees.BORDER, i] != pool[trees.CHILD, i]:
+        if i >= both or pool[trees.BORDER, i] != pool[trees.CHILD, i]:
             add(marks, facts[trees.WORDS], BORDERS, pool[trees.BORDER, i])
     begin = 0
     for i in range(number):

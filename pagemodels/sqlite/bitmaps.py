@@ -133,10 +133,10 @@ def at_least(marks: Marks, first: int, which: int, rank: int) -> int:
 
 
 @kernel
-def stepped(marks: Marks, first: int, which: int, rank: int, steps: int) -> int:
+def member_at(marks: Marks, first: int, which: int, rank: int, steps: int) -> int:
     """The member that is `steps` members above a rank, or below it if negative (not 0); there must be one."""
     node, place = first + (rank >> 6), np.uint64(rank & 63)
-    up, left = steps > 0, abs(steps)
+    up, left = steps > 0, abs(steps)  # `left`: members still to go
     word = marks[2 * node + which]
     # of the rank's own word only the members above it count, or those below it
     word = word >> place >> _ONE << place << _ONE if up else word & ((_ONE << place) - _ONE)
@@ -154,7 +154,7 @@ def stepped(marks: Marks, first: int, which: int, rank: int, steps: int) -> int:
 
 
 @kernel
-def listed(marks: Marks, first: int, which: int, rank: int, count: int, ranks: Integers) -> None:
+def list_members(marks: Marks, first: int, which: int, rank: int, count: int, ranks: Integers) -> None:
     """Writes the `count` highest members that are not above a rank to the front of `ranks`, ascending."""
     node, place = first + (rank >> 6), np.uint64(rank & 63)
     word = marks[2 * node + which] << (np.uint64(63) - place) >> (np.uint64(63) - place)  # without those above the rank

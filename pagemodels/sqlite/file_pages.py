@@ -56,18 +56,18 @@ def take(file: Ints, near: int) -> int:
         last = _LISTED + free - 1
         trunk = _LISTED + (free - 1) // file[_TRUNK] * file[_TRUNK]  # the first one: the list ends with its pages
         first = trunk + 1
-        if first > last:
+        if first > last:  # the trunk names no page
             return int(file[trunk])
-        chosen = first
+        nearest = first
         if near > 0:
             for at in range(first + 1, last + 1):
-                if abs(file[at] - near) < abs(file[chosen] - near):
-                    chosen = at
-        page = file[chosen]
-        file[chosen] = file[last]
+                if abs(file[at] - near) < abs(file[nearest] - near):
+                    nearest = at
+        page = file[nearest]
+        file[nearest] = file[last]  # the last one takes its place
         return int(page)
     file[LAST_PAGE] += 1
-    if file[LAST_PAGE] == file[_LOCKED]:
+    if file[LAST_PAGE] == file[_LOCKED]:  # no b-tree gets that page
         file[LAST_PAGE] += 1
     return int(file[LAST_PAGE])
 

@@ -8,9 +8,15 @@ from keybench.pagemodels.ranking import Integers, Sizes
 from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.balance import balance
-from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, at_least, remove, stepped
+from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, at_least, member_at, remove
 from keybench.pagemodels.sqlite.file_pages import Ints
 from keybench.pagemodels.sqlite.tree import Tree
+
+
+@inlined
+def _has_memory(tree: Tree, file: Ints) -> bool:
+    """Whether there is memory for the pages that the balancings of one row may take and give back."""
+    return bool(tree.facts[trees.PAGES] < tree.facts[trees.MOST_PAGES] and not file_pages.full(file))
 
 
 @kernel
@@ -19,37 +25,34 @@ def load(tree: Tree, file: Ints, ranks: Integers, begin: int, end: int, splits: 
     first, and, if `splits` is false, one that makes a page overflow or has overflow pages of its own. `ranks`: of the
     keys of all rows, in order of arrival; empty if keys ascend in that order."""
     marks, leaves, facts, sizes = tree.marks, tree.leaves, tree.facts, tree.sizes
-    ascends, varied, room, first = len(ranks) == 0, len(sizes) > 1, facts[trees.ROOM], facts[trees.WORDS]
-    overflows, listed = len(tree.overflow) > 0, len(tree.touches) > 0
+    ascends, sizes_vary, room, first = len(ranks) == 0, len(sizes) > 1, facts[trees.ROOM], facts[trees.WORDS]
+    has_overflow, lists_touches = len(tree.overflow) > 0, len(tree.touches) > 0
     usual = trees.POINTER + max(trees.SMALLEST_CELL, int64(sizes[0]))
     largest = facts[trees.LARGEST]
-    before = leaf = slot = int64(-1)
+    key_before = leaf = slot = int64(-1)
     for row in range(begin, end):
         # the row's leaf, and its bytes with the row
         key = row if ascends else ranks[row]
-        if not before < key < leaf:  # else it goes into the same leaf as the row before: keys often ascend
+        if not key_before < key < leaf:  # else it goes into the same leaf as the row before: keys often ascend
             leaf = at_least(marks, first, BORDERS, key)
             slot = leaf >> facts[trees.SHIFT]
-        before = key
-        size = trees.POINTER + max(trees.SMALLEST_CELL, int64(sizes[key])) if varied else usual
+        key_before = key
+        size = trees.POINTER + max(trees.SMALLEST_CELL, int64(sizes[key])) if sizes_vary else usual
         used = leaves[slot, trees.USED] + size
         # stops before a row that needs pages, if it may take none or there is no memory for them; and where there is no
         # memory for the list of pages that it touches
         if (
-            (
-                used > room
-                and not (splits and facts[trees.PAGES] < facts[trees.MOST_PAGES] and not file_pages.full(file))
-            )
-            or (overflows and not splits and trees.overflow_of(tree, key) > 0)
-            or (listed and not trees.has_room(tree, key))
+            (used > room and not (splits and _has_memory(tree, file)))
+            or (has_overflow and not splits and trees.overflow_of(tree, key) > 0)
+            or (lists_touches and not trees.has_room_for_touches(tree, key))
         ):
             facts[trees.LARGEST] = largest
             return row
         # the row
-        if listed:
+        if lists_touches:
             facts[trees.ROW] = row
             trees.touch_path(tree, slot)
-        if overflows:
+        if has_overflow:
             trees.take_overflow(tree, file, key)
         add(marks, first, ARRIVED, key)
         leaves[slot, trees.USED] = used
@@ -65,26 +68,26 @@ def load(tree: Tree, file: Ints, ranks: Integers, begin: int, end: int, splits: 
 
 @kernel
 def load_beside(
-    table: Tree, index: Tree, file: Ints, rows: Integers, ranks: Integers, begin: int, end: int, reached: int
+    table: Tree, index: Tree, file: Ints, rows: Integers, ranks: Integers, index_row: int, end: int, table_row: int
 ) -> tuple[int, int]:
     """As `load`, for an index beside a table. A row goes into the index first. `rows`: the ranks of rows in the table,
-    in order of arrival; empty if they arrive in its order. `begin`, `reached`: the next rows of index and table.
+    in order of arrival; empty if they arrive in its order. `index_row`, `table_row`: the next rows of index and table.
     Returns (the row of the index to go on from, that of the table)."""
-    while begin < end or reached < end:
+    while index_row < end or table_row < end:
         # The table takes rows ahead of the index up to the next one that takes a page: the index notices nothing of it.
-        ahead = load(table, file, rows, reached, end, False)
-        reached = ahead
+        table_row = load(table, file, rows, table_row, end, False)
         # The index takes these rows, and the one for which the table needs a page. Then it is the table's turn.
-        until = min(ahead + 1, end)
-        if begin < until:
-            begin = load(index, file, ranks, begin, until, True)
-        if begin < until or table.facts[trees.PAGES] >= table.facts[trees.MOST_PAGES] or file_pages.full(file):
-            return begin, reached  # memory must grow first
-        if ahead < end:
-            reached = load(table, file, rows, ahead, ahead + 1, True)
-            if reached == ahead:
-                return begin, reached
-    return end, reached
+        until = min(table_row + 1, end)
+        if index_row < until:
+            index_row = load(index, file, ranks, index_row, until, True)
+        if index_row < until or not _has_memory(table, file):
+            return index_row, table_row  # memory must grow first
+        if table_row < end:
+            reached = load(table, file, rows, table_row, table_row + 1, True)
+            if reached == table_row:
+                return index_row, table_row
+            table_row = reached
+    return end, table_row
 
 
 def load_all(
@@ -100,13 +103,13 @@ def load_all(
     """Inserts the rows from `begin` to before `end` into a key's b-tree, and into the table beside it if there is one.
     `ranks`: of all keys, in order of arrival. `rows`: ranks of the rows in the table; empty if they arrive in its
     order. `grow`: makes memory for more pages, and is called whenever there is too little."""
-    reached = begin
+    table_row = begin
     while True:
         if table is not None:
-            begin, reached = load_beside(table, tree, file, rows, ranks, begin, end, reached)
+            begin, table_row = load_beside(table, tree, file, rows, ranks, begin, end, table_row)
         else:
-            begin = reached = load(tree, file, ranks, begin, end, True)
-        if begin == reached == end:
+            begin = table_row = load(tree, file, ranks, begin, end, True)
+        if begin == table_row == end:
             return
         grow()
 
@@ -114,11 +117,9 @@ def load_all(
 @kernel
 def erase(tree: Tree, file: Ints, ranks: Integers, begin: int, end: int) -> int:
     """Deletes rows that are there: ranks[begin:end], until memory must grow. Returns the place to go on from."""
-    facts = tree.facts
-    facts[trees.KEY] = -1  # no key is inserted
+    tree.facts[trees.KEY] = -1  # no key is inserted
     for row in range(begin, end):
-        # a balancing may need a page
-        if facts[trees.PAGES] >= facts[trees.MOST_PAGES] or file_pages.full(file):
+        if not _has_memory(tree, file):
             return row
         _erase_row(tree, file, ranks[row])
     return end
@@ -128,14 +129,9 @@ def erase(tree: Tree, file: Ints, ranks: Integers, begin: int, end: int) -> int:
 def erase_beside(table: Tree, index: Tree, file: Ints, rows: Integers, ranks: Integers, begin: int, end: int) -> int:
     """As `erase`, for an index beside a table. Each row goes from the table first (delete.c, sqlite3GenerateRowDelete).
     `rows`: the rank in the table of each row in `ranks`."""
-    of_table, of_index = table.facts, index.facts
-    of_table[trees.KEY] = of_index[trees.KEY] = -1
+    table.facts[trees.KEY] = index.facts[trees.KEY] = -1  # no key is inserted
     for row in range(begin, end):
-        if (
-            of_table[trees.PAGES] >= of_table[trees.MOST_PAGES]
-            or of_index[trees.PAGES] >= of_index[trees.MOST_PAGES]
-            or file_pages.full(file)
-        ):
+        if not (_has_memory(table, file) and _has_memory(index, file)):
             return row
         _erase_row(table, file, rows[row])
         _erase_row(index, file, ranks[row])
@@ -165,7 +161,7 @@ def _erase_divider(tree: Tree, file: Ints, key: int) -> None:
     is balanced first, and if this does not reach the divider's page, so is that page."""
     marks, leaves, branches, facts = tree.marks, tree.leaves, tree.branches, tree.facts
     # The leaf gets another upper bound, the row before, and so another slot.
-    before = stepped(marks, facts[trees.WORDS], ARRIVED, key, -1)
+    before = member_at(marks, facts[trees.WORDS], ARRIVED, key, -1)
     remove(marks, facts[trees.WORDS], ARRIVED, key)
     remove(marks, facts[trees.WORDS], BORDERS, key)
     add(marks, facts[trees.WORDS], BORDERS, before)
@@ -173,8 +169,8 @@ def _erase_divider(tree: Tree, file: Ints, key: int) -> None:
     leaves[slot, trees.USED] = leaves[old, trees.USED] - trees.cell_bytes(tree, before, 0)
     leaves[slot, trees.CELLS] = leaves[old, trees.CELLS] - 1
     leaves[slot, trees.NUMBER], leaves[slot, trees.PARENT] = leaves[old, trees.NUMBER], leaves[old, trees.PARENT]
-    # Its parent names it so; the pages above of which it is the last leaf have the same upper bound. The first page
-    # with another bound has the divider.
+    # Its parent names it by the new bound; the pages above of which it is the last leaf get that bound too. The first
+    # page with another one has the divider.
     page, level = int64(leaves[slot, trees.PARENT]), 1
     place = trees.children_of(tree, page)
     while tree.children[place] != key:
@@ -197,7 +193,7 @@ def resize(tree: Tree, file: Ints, ranks: Integers, sizes: Sizes, begin: int, en
     marks, branches, facts = tree.marks, tree.branches, tree.facts
     facts[trees.ABOVE] = 0
     for i in range(begin, end):
-        if facts[trees.PAGES] >= facts[trees.MOST_PAGES] or file_pages.full(file):
+        if not _has_memory(tree, file):
             return i
         key, level = ranks[i], 0
         page = at_least(marks, facts[trees.WORDS], BORDERS, key)

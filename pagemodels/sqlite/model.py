@@ -147,8 +147,9 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
 def _class_of_model(table: Table, page_bytes: int) -> type[FixedModel | IntegerModel]:
     """The class of the model: for integers, or for keys of one width; with costs where these are known."""
     integers = table.column.form == "int"
+    # What rows with overflow pages cost is not modelled.
     has_cost = table.key in ("clustered", "nonclustered") and table.lengths is None
-    if has_cost:  # what rows with overflow pages cost is not modelled
+    if has_cost:
         payload = cells.text_bytes(np.array([table.payload])) if table.payload else np.zeros(1, np.int64)
         longest_key = np.full(1, _LARGEST_INTEGER if integers else 0, np.uint16)
         if table.key == "clustered" and not cells.is_rowid(table):
@@ -257,9 +258,10 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
             payload = payload + 1 + cells.integer_bytes(statuses)  # a serial type of one byte
         return _cells(table, page_bytes, sizes if len(sizes) == 1 else sizes[ranks], payload)
 
-    everywhere, no_status = slice(None), np.zeros(1, np.int64)
-    first = row_cells(everywhere, np.full(1, table.payload), no_status)
-    longest = row_cells(everywhere, np.full(1, max(table.payload, table.longest)), no_status + _HIGHEST_STATUS)
+    # The cells of all rows as they come, and at their longest.
+    everywhere, first_status = slice(None), np.zeros(1, np.int64)
+    first = row_cells(everywhere, np.full(1, table.payload), first_status)
+    longest = row_cells(everywhere, np.full(1, max(table.payload, table.longest)), first_status + _HIGHEST_STATUS)
     entries = cells.record(table.column, rowid=True) + sizes
     entry_overflow = cells.stored(entries + _LARGEST_INTEGER, page_bytes, table=False).overflow  # with the widest rowid
     if longest.overflow.any() or (table.key == "nonclustered" and entry_overflow.any()):
@@ -271,7 +273,7 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
     if table.key == "nonclustered":
         return IndexedState(first.leaf, entries, page_bytes, keys, values)
     leaf = first.leaf
-    if (first.leaf != longest.leaf).any():  # updates change the size of a row
+    if (first.leaf != longest.leaf).any():  # updates change the size of a row: then each has a size of its own
         leaf = states.bounded_sizes(keys, int(first.leaf.min()), values.largest)
         leaf[:keys] = first.leaf
     return TreeState(
@@ -289,31 +291,31 @@ def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Integers:
 
 
 def _trees(
-    table: Table, page_bytes: int, ranks: Integers, order: Integers, sizes: Sizes, payload: Integers
+    table: Table, page_bytes: int, ranks: Integers, rows: Integers, sizes: Sizes, payload: Integers
 ) -> tuple[Tree | None, Tree]:
     """(the b-tree of a table by rowid or date, if the key has an index beside it, else None; the b-tree of the key),
-    both without pages. `order`: ranks of rows by date, in order of arrival; empty if they arrive by date. `sizes`: as
-    of `_build`. `payload`: bytes of each row's payload, or of all."""
+    both without pages. `rows`: ranks of rows by date, in order of arrival; empty if they arrive by date. `sizes`: as of
+    `_build`. `payload`: bytes of each row's payload, or one for all."""
     column, n = table.column, len(ranks)
     if table.key == "clustered":
         row_cells = _cells(table, page_bytes, sizes, payload)
         return None, trees.new(ranks, row_cells.leaf, row_cells.dividers, page_bytes, row_cells.overflow)
     if table.by_date:  # both b-trees are index b-trees whose records have the moment and the key
         key = cells.record(column, rowid=True) + cells.MOMENT_BYTES + sizes
-        row, pages = cells.stored(key + payload, page_bytes, table=False)
-        entry, entry_pages = cells.stored(key, page_bytes, table=False)
+        row, row_overflow = cells.stored(key + payload, page_bytes, table=False)
+        entry, entry_overflow = cells.stored(key, page_bytes, table=False)
         return (
-            trees.new(order, _one_for_each(row, n), None, page_bytes, pages),
-            trees.new(ranks, entry, None, page_bytes, entry_pages),
+            trees.new(rows, _one_for_each(row, n), None, page_bytes, row_overflow),
+            trees.new(ranks, entry, None, page_bytes, entry_overflow),
         )
     rowids = np.arange(1, n + 1)
     varints = cells.varint_bytes(rowids)
-    row, pages = cells.stored(cells.record(column) + payload + sizes, page_bytes, table=True)
+    row, row_overflow = cells.stored(cells.record(column) + payload + sizes, page_bytes, table=True)
     entries = cells.record(column, rowid=True) + sizes + cells.integer_bytes(rowids)
-    entry, entry_pages = cells.stored(entries, page_bytes, table=False)
+    entry, entry_overflow = cells.stored(entries, page_bytes, table=False)
     return (
-        trees.new(ranks[:0], row + varints, cells.CHILD_BYTES + varints, page_bytes, pages),
-        trees.new(ranks, entry, None, page_bytes, entry_pages),
+        trees.new(ranks[:0], row + varints, cells.CHILD_BYTES + varints, page_bytes, row_overflow),
+        trees.new(ranks, entry, None, page_bytes, entry_overflow),
     )
 
 
@@ -331,11 +333,11 @@ class _RowCells(NamedTuple):
 def _cells(table: Table, page_bytes: int, sizes: Sizes, payload: Integers) -> _RowCells:
     """The cells of the table's rows, with the rowid if that is the key. `sizes`, `payload`: as of `_trees`."""
     if cells.is_rowid(table):
-        record, pages = cells.stored(cells.ROWID_RECORD + payload, page_bytes, table=True)
-        return _RowCells(leaf=record + sizes, dividers=cells.CHILD_BYTES + sizes, overflow=pages)
+        record, overflow = cells.stored(cells.ROWID_RECORD + payload, page_bytes, table=True)
+        return _RowCells(leaf=record + sizes, dividers=cells.CHILD_BYTES + sizes, overflow=overflow)
     record_bytes = cells.record(table.column) + payload + sizes
-    row, pages = cells.stored(record_bytes, page_bytes, table=table.key == "nonclustered")
-    return _RowCells(leaf=row, dividers=None, overflow=pages)
+    row, overflow = cells.stored(record_bytes, page_bytes, table=table.key == "nonclustered")
+    return _RowCells(leaf=row, dividers=None, overflow=overflow)
 
 
 def _one_for_each(sizes: Sizes, n: int) -> Sizes:

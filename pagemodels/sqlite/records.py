@@ -103,7 +103,8 @@ class StoredCells(NamedTuple):
 def stored(records: NDArray[np.integer[Any]], page_bytes: int, *, table: bool) -> StoredCells:
     """How records are stored in a b-tree. `records`: bytes of each. `table`: whether the b-tree is a rowid table, whose
     leaves take longer records than the pages of an index. The numbers are those of the file format, section "Cell
-    Payload Overflow Pages": `most` bytes stay in the page if the record has no more, else `local`, `least` or more."""
+    Payload Overflow Pages". A record of up to `most` bytes stays in the page. Of a longer one, `local`
+    bytes stay, so that its overflow pages are full, if that is no more than `most`; else `least` bytes stay."""
     most = page_bytes - 35 if table else (page_bytes - 12) * 64 // 255 - 23
     # bytes of the record's length, which is a varint
     length = 1 + (records >= 1 << 7).astype(np.uint16) + (records >= 1 << 14) + (records >= 1 << 21)
@@ -120,6 +121,7 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, fl
     """(bytes a row of the key's b-tree if keys come in order, bytes a row of all b-trees at their emptiest, with keys
     in falling order). The WAL is not included: checkpoints bound it (some 4 MB, or one transaction), whatever the rows.
     Integer keys count as large as they get. `payload`: characters of a row."""
+    # In the sums below, 1 is the header's length, and another 1 the serial type of a moment or rowid.
     data, key_type = _key_bytes(column)
     text_type = varint(13 + 2 * payload) if payload else 0
     if key == "clustered" and column.name == "integer":

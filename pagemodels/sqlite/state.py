@@ -11,7 +11,7 @@ from keybench.compiled import allocating, kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import Integers, Sizes, chosen, earlier_equals
+from keybench.pagemodels.ranking import Integers, Sizes, earlier_equals, mask_of
 from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
@@ -55,7 +55,7 @@ def fill_tree(tree: Tree, file: Ints, present: Integers, pages: ServerPages, bor
 
 def _add_branches(tree: Tree, pages: ServerPages, uppers: Integers, slots: Integers) -> None:
     """Makes the branch pages over leaves with these upper bounds, which lie in these slots, level by level."""
-    children, places, below = uppers, slots, tree.leaves  # of the level below: names, places in `below`
+    children, places, below = uppers, slots, tree.leaves  # of the level below: names, places in the array `below`
     for level in pages.levels[1:]:
         while tree.facts[trees.PAGES] + len(level.numbers) > tree.facts[trees.MOST_PAGES]:
             trees.grow(tree)
@@ -118,8 +118,8 @@ def checkpoint_of(tree: Tree, rows: int) -> Checkpoint:
     """The leaf level as it is now. `rows`: how many rows the b-tree has."""
     facts = tree.facts
     used = int(tree.leaves[chain(tree), trees.USED].sum(dtype=np.int64))
-    kinds = (int(facts[kind]) for kind in (trees.LEAVES, trees.APPENDS, trees.EDGES, trees.INTERIORS))
-    leaves, appends, edges, interiors = kinds
+    fields = trees.LEAVES, trees.APPENDS, trees.EDGES, trees.INTERIORS
+    leaves, appends, edges, interiors = (int(facts[field]) for field in fields)
     return Checkpoint(rows, leaves, appends, edges, interiors, 100 * used / (leaves * int(facts[trees.ROOM])))
 
 
@@ -139,7 +139,7 @@ def stats_of(tree: Tree, points: Sequence[Checkpoint], rows: int, *, among_other
     )
 
 
-NO_RANKS = np.empty(0, np.int64)
+NO_RANKS = np.empty(0, np.int64)  # for `trees.new`: sizes are by rank
 _SPLITS = [trees.APPENDS, trees.EDGES, trees.INTERIORS]  # fields of `Tree.facts` that stay when a b-tree is built again
 
 
@@ -163,14 +163,14 @@ class State:
     def __init__(self, empty: Callable[[], Tree], page_bytes: int, keys: int, values: Values | None = None) -> None:
         """`empty`: makes a b-tree for `keys` keys: how many ever come. `values`: None if rows keep their sizes."""
         self._empty, self._page_bytes, self._keys = empty, page_bytes, keys
-        self._values = values or Values(0, status=False, largest=0, cells=lambda ranks, *_: self._first[ranks])
+        self._values = values or Values(0, status=False, largest=0, cells=lambda ranks, *_: self._first_sizes[ranks])
         self._characters, self._statuses = np.full(keys, self._values.payload), np.zeros(keys, np.int64)
         self._tree, self._file = self._empty_trees()
-        self._first = self._tree.sizes.copy()  # of cells before any update
+        self._first_sizes = self._tree.sizes.copy()  # of cells before any update
 
     def build(self, ranks: Integers, fill: int) -> None:
         """Replaces the b-tree by the one that VACUUM makes of these keys, in any order. UsageError for wrong `fill`."""
-        self._replace(np.flatnonzero(chosen(ranks, self._keys)), fill)
+        self._replace(np.flatnonzero(mask_of(ranks, self._keys)), fill)
 
     def rebuild(self, fill: int) -> None:
         """Replaces the b-tree by the one that VACUUM makes of it. UsageError for a `fill` but 100 %."""
@@ -178,17 +178,17 @@ class State:
 
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
-        if bool((chosen(ranks, self._keys) & self._present()).any()):
+        if bool((mask_of(ranks, self._keys) & self._present()).any()):
             raise UsageError("some of the keys are there already: leave them out.")
         self._load(ranks)
 
     def delete(self, ranks: Integers) -> None:
         """Deletes keys, in order; pages are balanced and given back at once. UsageError for a key that is not there."""
-        if bool((chosen(ranks, self._keys) & ~self._present()).any()):
+        if bool((mask_of(ranks, self._keys) & ~self._present()).any()):
             raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
         self._erase(ranks)
         self._characters[ranks], self._statuses[ranks] = self._values.payload, 0
-        self._tree.facts[trees.LARGEST] = np.flatnonzero(self._present()).max(initial=-1)
+        self._tree.facts[trees.LARGEST] = np.flatnonzero(self._present()).max(initial=-1)  # −1: no key is left
 
     def update(self, ranks: Integers, rows_per_tx: int, characters: Integers | None = None) -> None:  # noqa: ARG002
         """Updates rows, in order (`contract.KnowsUpdates`). UsageError for a key that is not there."""
@@ -197,10 +197,10 @@ class State:
         statuses = self._statuses[ranks]
         if characters is None:
             np.add.at(self._statuses, ranks, 1)
-            statuses += 1 + earlier_equals(ranks)
+            statuses += 1 + earlier_equals(ranks)  # a row that comes again gets the next higher status each time
         else:
             self._characters[ranks] = characters
-        sizes = self._values.cells(ranks, self._characters[ranks], statuses)
+        sizes = self._values.cells(ranks, self._characters[ranks], statuses)  # after the update
         if (self._characters[ranks] < self._values.payload).any() or sizes.max(initial=0) > self._values.largest:
             raise UsageError("rows get payloads of a length that the table was not made for.")  # nor is the memory
         self._resize(ranks, sizes)
@@ -252,18 +252,18 @@ class State:
     def _erase(self, ranks: Integers) -> None:
         """Deletes keys that are known to be present."""
         self._for_all(lambda begin, end: erase(self._tree, self._file, ranks, begin, end), len(ranks))
-        if len(self._first) > 1:  # keys that come again have their first size
-            self._tree.sizes[ranks] = self._first[ranks]
+        if len(self._first_sizes) > 1:  # keys that come again have their first size
+            self._tree.sizes[ranks] = self._first_sizes[ranks]
 
     def _resize(self, ranks: Integers, sizes: Sizes) -> None:
         """Gives the cells of rows these sizes."""
-        if len(self._first) > 1:  # else no update changes a size
+        if len(self._first_sizes) > 1:  # else no update changes a size
             self._for_all(lambda *part: resize(self._tree, self._file, ranks, sizes, *part), len(ranks))
 
-    def _for_all(self, erase_rows: Callable[[int, int], int], rows: int) -> None:
-        """Calls `erase_rows(begin, rows)` until all are deleted. It returns the row before which memory must grow."""
+    def _for_all(self, change_rows: Callable[[int, int], int], rows: int) -> None:
+        """Calls `change_rows(begin, rows)` until it returns `rows`; before, the row before which memory must grow."""
         begin = 0
-        while (begin := erase_rows(begin, rows)) < rows:
+        while (begin := change_rows(begin, rows)) < rows:
             self._grow()
 
     def _grow(self) -> None:
@@ -280,7 +280,7 @@ class TreeState(State):
         `fill_tree`. UsageError if keys and pages do not fit together."""
         tree, file = self._empty(), file_pages.new_file(self._page_bytes)
         tree.facts[_SPLITS] = self._tree.facts[_SPLITS]
-        fill_tree(tree, file, np.flatnonzero(chosen(ranks, self._keys)), pages, borders)
+        fill_tree(tree, file, np.flatnonzero(mask_of(ranks, self._keys)), pages, borders)
         self._tree, self._file = tree, file
 
 
@@ -303,8 +303,8 @@ class IndexedState(State):
         row_sizes = bounded_sizes(rowids, int(rows.min()) + 1, largest + int(varints.max(initial=1)))
         largest_rowid_bytes = int(cells.integer_bytes(np.array([rowids]))[0])
         bounds = np.array([entries.min(), entries.max() + largest_rowid_bytes])
-        stored = cells.stored(bounds, page_bytes, table=False).sizes
-        entry_sizes = bounded_sizes(keys, int(stored[0]), int(stored[1]))
+        least, most = map(int, cells.stored(bounds, page_bytes, table=False).sizes)
+        entry_sizes = bounded_sizes(keys, least, most)
         dividers = (cells.CHILD_BYTES + varints).astype(np.uint16)
         self._empty_table = partial(trees.new, NO_RANKS, row_sizes, dividers, page_bytes, keys=max(1, rowids))
         empty_index = partial(trees.new, NO_RANKS, entry_sizes, None, page_bytes, keys=max(1, keys))
@@ -313,7 +313,7 @@ class IndexedState(State):
     def build(self, ranks: Integers, fill: int) -> None:
         """Replaces both b-trees by those that VACUUM makes of these keys, which came in this order. UsageError for a
         `fill` but 100 %, and for ranks that come twice or are out of range."""
-        present = chosen(ranks, self._keys)
+        present = mask_of(ranks, self._keys)
         cells.require_fill(fill)
         self._give_rowids(ranks, 0)
         self._replace(np.flatnonzero(present), fill)
@@ -343,7 +343,7 @@ class IndexedState(State):
         self._for_all(
             lambda begin, end: erase_beside(table, self._tree, self._file, rows, ranks, begin, end), len(rows)
         )
-        # The highest rowid that is left is in the last word that is not zero.
+        # The highest rowid that is left is in the last word that is not zero; the words of both sets alternate.
         words = np.flatnonzero(table.marks[2 * int(table.facts[trees.WORDS]) + ARRIVED :: 2])
         last = 64 * int(words.max(initial=-1)) + 63
         while last >= 0 and not holds(table.marks, int(table.facts[trees.WORDS]), ARRIVED, last):

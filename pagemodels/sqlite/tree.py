@@ -126,7 +126,6 @@ def new(
     are also deleted from, where sizes are given by rank; else 0.
     """
     rows = keys or max(len(ranks), len(sizes))
-    facts = np.zeros(_FACTS, np.int64)
     # Children and cells for which pages and a balancing need memory: as many as there are with the smallest cells.
     least = int(sizes.min(initial=_LARGEST_SIZE))
     smallest_divider = least + _CHILD if dividers is None else int(dividers.min(initial=_LARGEST_SIZE))
@@ -138,14 +137,11 @@ def new(
     mean = POINTER + max(float(SMALLEST_CELL), float(sizes.mean()) if rows else 0.0)
     leaves = rows * mean / (rooms[0] * _FILL)
     branches = int(leaves * (mean + 2 * _CHILD) / (rooms[1] * _FILL)) + 2 * _MARGIN
+    facts = np.zeros(_FACTS, np.int64)
     if len(sizes) == 1 and dividers is None:
         facts[CELL_BYTES : CELL_BYTES + 2] = smallest
     facts[USUAL] = POINTER + max(SMALLEST_CELL, int(sizes.max(initial=0)))
-    # A slot is as many ranks wide as a leaf surely has: so no two leaves have their upper bounds in one slot.
-    fewest = _fewest_cells(rooms[0], sizes)
-    if keys:
-        fewest = _fewest_cells_after_deletions(rooms[0], sizes, page_bytes) if dividers is None else 1
-    shift = min(fewest.bit_length() - 1, _MOST_SHIFT)
+    shift = _slot_shift(rooms[0], sizes, page_bytes, has_deletions=keys > 0, is_table=dividers is not None)
     last = rows + (1 << shift)  # in a slot of its own, behind those of all ranks
     marks, words = bitmaps.new(last + 1)
     facts[[MOST_PAGES, PLACES, LAST, SHIFT, WORDS, LARGEST]] = branches - _MARGIN, places[1], last, shift, words, -1
@@ -168,17 +164,31 @@ def new(
     )
 
 
+def _slot_shift(room: int, sizes: Sizes, page_bytes: int, *, has_deletions: bool, is_table: bool) -> int:
+    """SHIFT: log2 of the number of ranks that share a slot. These are no more than the rows that a leaf surely has, so
+    that no two leaves have their upper bounds in one slot. `is_table`: whether it is a rowid table."""
+    fewest = _fewest_cells(room, sizes)
+    if has_deletions:  # in a rowid table a leaf may then have a single row
+        fewest = 1 if is_table else _fewest_cells_after_deletions(room, sizes, page_bytes)
+    return min(fewest.bit_length() - 1, _MOST_SHIFT)
+
+
 def _fewest_cells(room: int, sizes: Sizes) -> int:
     """Minimum cells of a leaf (1 if not known) once it was balanced, or once a row was appended behind it. `room`:
     bytes for cells in a leaf. `sizes`: as of `new`.
 
     A balancing first fills pages: no page but the last has room for one cell more. Then cells go from each page to the
-    next until the two differ by one cell at most: of cells of one size, half of what fits a page is left in each. Of
-    cells of up to b bytes, the last two pages have room − b together at first, less b where a larger divider takes
-    their place, and differ by 2 b at most: room / 2 − 2 b less a pointer is left in each. Pages before them have more.
+    next until the two differ by one cell at most: of cells of one size, half of what fits a page is left in each.
+
+    Of cells of up to b bytes, the last two pages have room − b bytes together at first, and b less where a larger
+    divider takes the place of a cell. The last step moves a cell of up to b bytes and adds one to the other page, so
+    that the pages differ by 2 b at most. The smaller one keeps (room − 4 b) / 2 bytes or more: room / (2 b) − 2 cells,
+    and one less for rounding and a pointer. Pages before them have more.
     """
     largest = POINTER + max(SMALLEST_CELL, int(sizes.max(initial=0)))
-    return max(1, room // largest // 2 if len(sizes) == 1 else room // (2 * largest) - 3)
+    if len(sizes) == 1:  # cells of one size
+        return max(1, room // largest // 2)
+    return max(1, room // (2 * largest) - 3)
 
 
 def _fewest_cells_after_deletions(room: int, sizes: Sizes, page_bytes: int) -> int:
@@ -186,8 +196,8 @@ def _fewest_cells_after_deletions(room: int, sizes: Sizes, page_bytes: int) -> i
     thirds of it are free. (In a rowid table a leaf between others can have a single row: dividers stay when their rows
     go, so that a row with a lower rowid than the divider can be appended.)"""
     largest = POINTER + max(SMALLEST_CELL, int(sizes.max(initial=0)))
-    left = (room - 2 * page_bytes // 3) // largest
-    return max(1, min(left, _fewest_cells(room, sizes)))
+    fewest = (room - 2 * page_bytes // 3) // largest  # in the third of a page that is in use
+    return max(1, min(fewest, _fewest_cells(room, sizes)))
 
 
 def _by_rank(sizes: Sizes, ranks: Integers) -> Sizes:
@@ -246,8 +256,8 @@ def upper_of(tree: Tree, page: int, level: int) -> int:
 def touch(tree: Tree, page: int, kind: int, use: int) -> None:
     """Lists a page that the row touches, if somebody asks. `kind`, `use`: by the names of `costs.lru`."""
     if len(tree.touches) > 0:
-        row = tree.touches[tree.facts[TOUCHES]]
-        row[lru.ROW], row[lru.PAGE], row[lru.KIND], row[lru.USE] = tree.facts[ROW], page, kind, use
+        entry = tree.touches[tree.facts[TOUCHES]]
+        entry[lru.ROW], entry[lru.PAGE], entry[lru.KIND], entry[lru.USE] = tree.facts[ROW], page, kind, use
         tree.facts[TOUCHES] += 1
 
 
@@ -277,7 +287,7 @@ def touch_path(tree: Tree, leaf: int) -> None:
 
 
 @inlined
-def has_room(tree: Tree, key: int) -> bool:
+def has_room_for_touches(tree: Tree, key: int) -> bool:
     """Whether there is room for all touches of a key's row, if somebody asks for them."""
     needed = tree.facts[TOUCHES] + _ROW_TOUCHES + 2 * overflow_of(tree, key)
     return bool(len(tree.touches) == 0 or needed <= len(tree.touches))

@@ -75,7 +75,7 @@ def assert_same(state: IndexState, plain: Plain) -> None:
         assert stats.page_numbers.tolist() == numbers
         assert stats.branch_pages == sum(map(len, plain.levels[1:]))
     for below, above in pairwise(state._levels):
-        assert above.used(COUNT).sum() == len(below.used(COUNT))
+        assert above.column(COUNT).sum() == len(below.column(COUNT))
     assert [stats.appends, stats.edge_splits, stats.interior_splits] == plain.splits
     used = plain.used([key for page in leaves for key in page.items], 0)
     if stats.rows:
