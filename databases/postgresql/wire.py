@@ -75,6 +75,7 @@ STORED = (
 
 _BEFORE = b"\0" + STATEMENT + b"\0" + struct.pack(">HH", 1, 1)
 """In Bind, after its length: no portal, the statement, one format for all parameters: binary."""
+# In Bind, after the parameters: no formats of results. Then Execute of the whole result, and Sync.
 _AFTER = struct.pack(">H", 0) + b"E" + struct.pack(">I", 9) + b"\0" + struct.pack(">I", 0) + b"S" + struct.pack(">I", 4)
 
 
@@ -110,7 +111,7 @@ def pack_requests(*values: Bytes | Varying) -> Requests:
 
 
 def parameters_of(request: memoryview) -> list[bytes]:
-    """The values of the parameters in a request."""
+    """The values of the parameters in a request of `pack_requests`."""
     at = 1 + 4 + len(_BEFORE)  # behind the letter and the length
     (count,) = struct.unpack_from(">H", request, at)
     at += 2
@@ -140,6 +141,6 @@ def read(answer: UnusualAnswer, errors: list[str]) -> int:
 def _error(body: bytes) -> str:
     """The text of an ErrorResponse: message, detail, hint and context."""
     fields = {part[:1]: part[1:].decode("utf-8", "replace") for part in body.split(b"\0") if part}
-    more = {"DETAIL": b"D", "HINT": b"H", "CONTEXT": b"W"}
-    said = [fields.get(b"M", ""), *(f"{title}: {fields[code]}" for title, code in more.items() if code in fields)]
-    return " ".join(" ".join(said).split())
+    codes = {"DETAIL": b"D", "HINT": b"H", "CONTEXT": b"W"}
+    parts = [fields.get(b"M", ""), *(f"{title}: {fields[code]}" for title, code in codes.items() if code in fields)]
+    return " ".join(" ".join(parts).split())
