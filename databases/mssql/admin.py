@@ -61,7 +61,7 @@ class MssqlAdmin(Admin):
         self._log_holder = probes.LogHolder(address)
 
     def limit(self, seconds: float) -> None:
-        """Lets no statement wait longer."""
+        """Lets no statement wait longer than that."""
         self.connection.limit(seconds)
 
     def versions(self) -> Mapping[str, str]:
@@ -171,7 +171,8 @@ class MssqlAdmin(Admin):
 
 
 def _form(column: Column) -> str:
-    """The SQL expression of a key as text that the server can join: texts unchanged, all else in hexadecimal."""
+    """The SQL expression of a key as text that the server can join: texts unchanged, all else in hexadecimal digits
+    (CONVERT's style 2)."""
     if column.form == "text":
         return "CAST([key] AS varchar(max))"
     return f"CONVERT(varchar(max), CAST([key] AS binary({column.width})), 2)"

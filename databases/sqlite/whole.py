@@ -55,7 +55,7 @@ def whole_tree(file: SqliteFile, root: int, column: Column, highest_rowid: int |
 
 
 def _integer_bytes(keys: EncodedKeys, of_rowids: bool) -> Integers:
-    """Bytes of each key in its record if it is an integer there: (n,); 0 for others. A record has no rowid."""
+    """(n,): bytes of each key in its record if keys are integers; 0 for others, and for rowids, which are not in it."""
     in_record = keys.ndim == 1 and not of_rowids
     return records.integer_bytes(keys.astype(np.int64)).astype(np.int64) if in_record else np.zeros(len(keys), np.int64)
 
