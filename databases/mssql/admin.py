@@ -171,11 +171,10 @@ class MssqlAdmin(Admin):
 
 
 def _form(column: Column) -> str:
-    """The SQL expression of a key as text that the server can join: texts unchanged, all else in hexadecimal digits
-    (CONVERT's style 2)."""
+    """The SQL expression of a key as text that the server can join: texts unchanged, all else in hexadecimal."""
     if column.form == "text":
         return "CAST([key] AS varchar(max))"
-    return f"CONVERT(varchar(max), CAST([key] AS binary({column.width})), 2)"
+    return f"CONVERT(varchar(max), CAST([key] AS binary({column.width})), 2)"  # style 2: digits without 0x
 
 
 def _keys(column: Column, text: str) -> EncodedKeys:

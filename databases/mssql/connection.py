@@ -38,7 +38,6 @@ _BOUND_TEXT = 4_000
 """Characters up to which mssql-python binds a text in an array. It sends rows with a longer one call by call, and then
 takes neither a UUID for a declared type nor a declared text of more than 8,000 characters."""
 
-
 WAY = f"arrays of single-row inserts; rows with more than {_BOUND_TEXT:,} characters one a call"
 """How rows are sent, for the results."""
 
@@ -134,8 +133,7 @@ class MssqlConnection(DbApiConnection):
             cursor.executemany(statement, rows)
 
     def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
-        """Loads the rows as one batch by bulk copy, all or none, over a connection of its own. Returns the number of
-        rows sent."""
+        """Loads the rows as one batch by bulk copy, all or none, over its own connection. Returns the number of rows sent."""
         core: Any = importlib.import_module("mssql_py_core")  # the client, whose errors are not mssql-python's
         with self.errors():
             try:

@@ -44,9 +44,8 @@ _INTERVAL, _PFS_BEGIN, _IN_USE = 8088, 100, 0x40
 _MARK, _SECTOR = b"MQDA", 512
 _FIRST_2005 = 611
 _GHOSTS = 5  # the first of the kinds of rows that are only marked as deleted
-_HAS_BITMAP, _HAS_VARIABLE, _HAS_VERSION = 0x10, 0x20, 0x40
-"""Bits of a row's first byte: it has a null bitmap, columns of variable length, a row version."""
-_VERSION_BYTES = 14
+_HAS_BITMAP, _HAS_VARIABLE, _HAS_VERSION, _VERSION_BYTES = 0x10, 0x20, 0x40, 14
+"""Bits of a row's first byte: it has a null bitmap, columns of variable length, a row version; bytes of the latter."""
 _SYSTEM = {"units": (7, 0), "rowsets": (5, 0), "columns": (3, 0), "objects": (34, 1), "names": (54, 1), "keys": (55, 1)}
 """(object, index) of sysallocunits, sysrowsets, sysrscols (from 2008 on), sysschobjs, sysidxstats and sysiscols."""
 
@@ -75,8 +74,7 @@ class DataFile:
             raise UnreadableError("SQL Server 2000 or an older one made it, whose rules are not known.")
 
     def _pages_from(self, begin: int, *, backup: bool) -> tuple[NDArray[np.void], Integers]:
-        """(header, where it begins) of each page that begins a whole number of pages behind `begin`. In a `backup` a
-        page's place does not follow from its number."""
+        """(header, where it begins) of each page that begins a whole number of pages behind `begin`."""
         n = (len(self.data) - begin) // PAGE
         form: Any = {"names": list(_FIELDS), "formats": [form for form, _ in _FIELDS.values()],
                      "offsets": [at for _, at in _FIELDS.values()], "itemsize": PAGE}  # fmt: skip

@@ -285,8 +285,7 @@ def converting(_table: KeyedTable, _into: KeyedTable, *, same_keys: bool = False
 
 
 def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
-    """The statements that add a random GUID with a nonclustered index: new rows get it from a default, old rows in
-    ranges of the key."""
+    """The statements that add a random GUID to rows: to new ones by a default, to old ones in ranges of the key."""
     if table.column.form != "int":
         return [UNTESTED]
     major_version(table.version)  # only for its UsageError

@@ -128,7 +128,6 @@ def _disorder(rows: Rows) -> Integers:
 
 
 def _listed(counts: Integers) -> str:
-    """The first numbers, for a sentence."""
     return " ".join(map(str, counts[:_SHOWN])) + " …" * (len(counts) > _SHOWN)
 
 

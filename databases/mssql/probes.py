@@ -139,7 +139,6 @@ _LEAF_CONTEXTS = {"LCX_CLUSTERED", "LCX_INDEX_LEAF"}
 
 
 def _log_unreadable(error: ServerError) -> str:
-    """Why there are no readings of the log."""
     return f"the log cannot be read {without_permission(error, 'for sys.fn_dblog the role sysadmin')}"
 
 

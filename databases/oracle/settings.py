@@ -59,8 +59,8 @@ _PORT = "1521"
 
 
 def address_of(url: str, preferred: Mapping[str, str]) -> Address:
-    """The address of an oracle:// URL, its password replaced by a reference. Options in `preferred` come before the
-    URL's. UsageError, without the URL, if it cannot be understood, has an unknown option or names no user or service."""
+    """The address of an oracle:// URL, its password replaced by a reference. Options in `preferred` come before its
+    own. UsageError, without the URL, if it cannot be understood, has an unknown option or names no user or service."""
     parts = _FORM.parse(url)
     if not parts.path or not parts.user:
         raise _FORM.misunderstood()

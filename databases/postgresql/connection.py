@@ -213,8 +213,7 @@ _OTHERS: Final = {"cockroachdb": "CockroachDB", "-yb-": "YugabyteDB"}
 
 
 def require_postgresql(version: str) -> None:
-    """EnvironmentMissing if `version`, a server's answer to `SELECT version()`, is another system's: its figures need
-    another name."""
+    """EnvironmentMissing if the answer to `SELECT version()` is another system's: its figures need another name."""
     for mark, title in _OTHERS.items():
         if mark in version.lower():
             short = version.partition(" (")[0].partition(" on ")[0]  # without the machine and the compiler

@@ -86,8 +86,7 @@ def create(table: Table) -> tuple[str, ...]:
 
 
 def marked(name: str) -> str:
-    """The end of a statement that creates a table: a second statement, which marks it. The two, sent together, are one
-    transaction."""
+    """The end of a statement that creates a table: a second one, its mark. Sent together, both are one transaction."""
     return f"; COMMENT ON TABLE {name} IS '{COMMENT}'"
 
 
@@ -197,8 +196,7 @@ def _declaration(table: KeyedTable) -> tuple[list[Statement], str, str]:
 
 
 def creating(table: KeyedTable) -> Sequence[Statement]:
-    """The statement that creates a user's table; before it, if the server lacks a function that makes such keys, one
-    that creates the function."""
+    """The statement that creates a user's table; before it, if the server lacks it, the function that makes keys."""
     first, declaration, note = _declaration(table)
     key = " ".join(filter(None, ["id", table.column.sql_type, declaration, "PRIMARY KEY"]))
     sql = f"CREATE TABLE {core.identifier(table.name)} (\n  {key},\n  created_at timestamptz NOT NULL DEFAULT now()\n)"
@@ -216,8 +214,7 @@ def switching(table: KeyedTable) -> Sequence[Statement]:
 
 
 def rebuilding(table: KeyedTable) -> Sequence[Statement]:
-    """The statement that builds the index of the primary key again, online. Before it, for random keys, one that leaves
-    more room in its pages."""
+    """The statement that builds the primary key's index again, online; before it, for random keys, a fill factor."""
     index = core.identifier(f"{table.name}_pkey")
     locks = f"{_WEAK} It waits for transactions that began before it."
     note = (

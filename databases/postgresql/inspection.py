@@ -322,8 +322,7 @@ class PostgresInspector(Inspector):
 def _index(
     name: str, key: tuple[str, ...], roles: tuple[Role, ...], columns: dict[str, tuple[object, ...]], note: str
 ) -> IndexHere:
-    """An index on the columns `key`. `columns`: rows of `catalogue.COLUMNS` by the column's name. The note also names
-    key columns that this user may not read."""
+    """An index on the columns `key`; its note also names those that this user may not read. `columns`: all, by name."""
     here = []
     for column in key:
         _, kind, width, sql_type, may_read = columns.get(column, ("", "", 0, "", False))

@@ -78,8 +78,7 @@ def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexSummary:
 
 
 def in_order(slices: Iterable[NDArray[np.uint8]]) -> PageOrder:
-    """The leaves in key order, from slices of all pages. ValueError if this is no nbtree, or the leaves form no
-    chain."""
+    """The leaves in key order, from slices of all pages. ValueError if it is no nbtree, or its leaves are no chain."""
     extra: list[NDArray[np.int64]] = []
 
     def with_extra(pages: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -111,8 +110,7 @@ def _extra_entries(pages: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
     """All pages by level, from slices of them. Deleted pages count as free, which those of the last VACUUM are not yet.
-    `key`: where the bytes of the key are in an entry. The lower border of a leaf is the high key of the leaf before
-    it."""
+    `key`: where the bytes of the key are in an entry. The lower border of a leaf is the high key of the one before."""
     high_keys: list[NDArray[np.uint8]] = []
 
     def with_high_keys(pages: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -223,8 +221,7 @@ def _page_reader(server: AdminConnection, index: int) -> Callable[[int, int], by
 
 
 def by_pageinspect(server: AdminConnection, schema: str, index: int) -> Callable[[int, int], bytes]:
-    """A function of (first page, number of pages) that reads these pages by pageinspect, whose quoted schema is
-    `schema`."""
+    """A function of (first page, number of pages) that reads these pages by pageinspect in that quoted schema."""
     relation = server.value("SELECT %s::oid::regclass::text", index)  # get_raw_page takes the name
     statement = (
         f"SELECT string_agg({schema}.get_raw_page(%s, page), ''::bytea ORDER BY page) "  # noqa: S608  # quote_ident

@@ -70,8 +70,7 @@ class CountersProbe(ServerProbe[AdminConnection]):
             if metric not in growth:
                 yield from Reading.absent([metric], why_absent[metric])
             elif metric is Metric.PAGES_READ and server.version < ddl.PAGES_WRITTEN:
-                # below 0 if the files grew by more than was read
-                yield Reading(metric, float(max(0, growth[metric])), "derived")
+                yield Reading(metric, float(max(0, growth[metric])), "derived")  # the files may have grown by more
             else:
                 yield Reading(metric, float(growth[metric]), "measured")
 

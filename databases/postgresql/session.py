@@ -27,7 +27,6 @@ _BINARY = pq.Format.BINARY
 # The type numbers of the elements of `= ANY($1)`. They are fixed in the system catalogue (pg_type.dat).
 _TYPE_NUMBERS = {"uuid": 2950, "bytea": 17, "text": 25, "character(36)": 1042, "bigint": 20, "integer": 23, "int4": 23}
 
-
 _ABORTS = {b"40001": Aborted, b"40P01": DeadlockVictim}
 """serialization_failure and deadlock_detected (manual, "PostgreSQL Error Codes")."""
 
@@ -80,8 +79,7 @@ class PostgresSession(Session):
         return pack(np.empty((rows, 0), np.uint8), texts(payload, start, rows), rows_per_tx)
 
     def send(self, batch: object) -> int:
-        """Sends one request or one COPY as a transaction, or with children two COPYs. Returns the number of rows that
-        the server says it stored, without children."""
+        """Sends one request or COPY as a transaction, with children two. Returns the rows stored, without children."""
         if isinstance(batch, memoryview):  # a request
             return self._run(wire.STATEMENT, [*wire.parameters_of(batch)]).command_tuples or 0
         if isinstance(batch, CopyBatch):
@@ -114,8 +112,7 @@ class PostgresSession(Session):
             return self._expect(self._raw.exec_(encrypted), pq.ExecStatus.TUPLES_OK).ntuples > 0
 
     def _read(self, answer: UnusualAnswer) -> int:
-        """The number of rows that an answer tells of. ServerError with the server's error, or libpq's if the connection
-        has ended."""
+        """The rows stored, by an answer. ServerError with the server's error, or libpq's if the connection ended."""
         errors: list[str] = []
         try:
             rows = wire.read(answer, errors)

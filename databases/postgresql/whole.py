@@ -26,8 +26,7 @@ _ENTRY_BYTES, _SEVERAL_ROWS = 0x1FFF, 0x2000
 def whole_index(
     server: AdminConnection, pageinspect: str, index: int, fill: int, column: Column, allow: Allow
 ) -> WholeIndex:
-    """The index of the object id `index`. `pageinspect`: the extension's quoted schema, empty if this user cannot use
-    it. `fill`: the index's fillfactor. UsageError and EnvironmentMissing as of `Inspector.whole`."""
+    """The index of the object id `index`. `pageinspect`: its quoted schema; empty if this user cannot use it."""
     if not pageinspect:
         raise EnvironmentMissing(
             "--next reads index pages, for which PostgreSQL wants a superuser and pageinspect: CREATE EXTENSION "

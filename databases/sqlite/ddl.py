@@ -80,8 +80,7 @@ class Statements:
 
     @property
     def insert(self) -> str:
-        """The INSERT of one row: created (only by date), key (unless SQLite makes it), payload (if there is one). The
-        status, if there is one, is 0."""
+        """The INSERT of one row: created (only by date), key (unless SQLite makes it), payload, status 0 (if any)."""
         if self.table.server_keys:
             return f'INSERT INTO "{self.table.name}" (payload) VALUES (?)'  # noqa: S608
         marks = ["?"] * (self.table.by_date + 1 + bool(self.table.payload)) + ["0"] * self.table.status  # True is 1

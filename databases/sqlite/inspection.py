@@ -144,7 +144,6 @@ class SqliteInspector(Inspector):
             else:
                 try:
                     with _damage():
-                        # the root is the seed: the sample is the same at each look
                         tree = sampled_tree(self._file, root, _FEW, np.random.default_rng(root))
                     size = round(tree.total * self._file.page_bytes)
                     tables.append(TableHere("", name, bytes=size, children=children.get(name, 0)))

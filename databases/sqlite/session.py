@@ -94,8 +94,7 @@ class SqliteSession(Session):
         if not counts["written"]:
             self._counts.unlink(missing_ok=True)
         elif self._counts.exists():  # else it was dropped with the table
-            # a full disk leaves the file empty; its error must not hide the one that ended the load
-            with suppress(OSError):
+            with suppress(OSError):  # a full disk leaves it empty; that must not hide the error that ended the load
                 self._counts.write_text(json.dumps(counts), encoding="ascii")
 
     def _transaction(self, *work: tuple[str, Any]) -> int:
