@@ -133,7 +133,7 @@ class MssqlConnection(DbApiConnection):
             cursor.executemany(statement, rows)
 
     def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
-        """Loads the rows as one batch by bulk copy, all or none, over its own connection. Returns the number of rows sent."""
+        """Loads the rows as one batch by bulk copy, all or none, on a connection of its own. Returns the rows sent."""
         core: Any = importlib.import_module("mssql_py_core")  # the client, whose errors are not mssql-python's
         with self.errors():
             try:
