@@ -74,7 +74,7 @@ class DataFile:
             raise UnreadableError("SQL Server 2000 or an older one made it, whose rules are not known.")
 
     def _pages_from(self, begin: int, *, backup: bool) -> tuple[NDArray[np.void], Integers]:
-        """(header, where it begins) of each page that begins a whole number of pages behind `begin`."""
+        """(header, where it begins) of each page a whole number of pages behind `begin`; in a backup, of any number."""
         n = (len(self.data) - begin) // PAGE
         form: Any = {"names": list(_FIELDS), "formats": [form for form, _ in _FIELDS.values()],
                      "offsets": [at for _, at in _FIELDS.values()], "itemsize": PAGE}  # fmt: skip
@@ -85,11 +85,11 @@ class DataFile:
     def _allocated(self) -> NDArray[np.bool_]:
         """Whether each page is in use, by the PFS pages: one that was given back keeps its content."""
         pfs = self.places(np.maximum(1, self.numbers // _INTERVAL * _INTERVAL))  # the first of them is page 1, not 0
-        told = self.data[self.starts[pfs] + _PFS_BEGIN + self.numbers % _INTERVAL]
-        return np.asarray((pfs >= 0) & (self.heads["type"][pfs] == _ALLOCATION) & (told & _IN_USE > 0))
+        bits = self.data[self.starts[pfs] + _PFS_BEGIN + self.numbers % _INTERVAL]
+        return np.asarray((pfs >= 0) & (self.heads["type"][pfs] == _ALLOCATION) & (bits & _IN_USE > 0))
 
     def places(self, numbers: Integers) -> Integers:
-        """The places of pages in these arrays by their numbers; -1 if the file does not have them."""
+        """The places in `numbers`, `heads` and `starts` of pages by number; -1 if the file does not have the page."""
         nearest = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
         return np.where(self.numbers[nearest] == numbers, nearest, -1)
 
@@ -101,38 +101,38 @@ class DataFile:
         return np.flatnonzero(of_unit & (heads["level"] == 0) & (heads["type"] == kind))
 
     def rows_of(self, pages: Integers) -> Rows:
-        """The rows of these pages."""
+        """The rows of these pages. UnreadableError if a row is not in its page."""
         heads = self.heads[pages]
         counts = heads["rows"].astype(np.int64)
         if (counts > (PAGE - _HEADER) // _SLOT_BYTES).any():
             raise UnreadableError("a page has more rows than can be in it.")
         owner = np.repeat(np.arange(len(pages)), counts)
         slot = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)  # from 0 in each page
-        start = self.starts[pages][owner]
+        page_begin = self.starts[pages][owner]
 
         def word(at: Integers) -> Integers:
             """The two bytes at these offsets in the rows' pages."""
             if ((at < 0) | (at > PAGE - 2)).any():
                 raise UnreadableError("a row is not in its page.")
-            low, high = (self.data[start + at + i].astype(np.int64) for i in (0, 1))
+            low, high = (self.data[page_begin + at + i].astype(np.int64) for i in (0, 1))
             return np.asarray(low | high << 8)
 
         offset = word(PAGE - _SLOT_BYTES * (slot + 1))
-        status = word(offset) & 0xFF
+        bits = word(offset) & 0xFF  # the row's first byte
         # The fixed part, then the number of columns with a null bitmap, then the number and the ends of columns of
         # variable length. `word` is asked for every row: for those without the field, at a place that is in the page.
         is_data = heads["type"][owner] == _DATA
-        end = offset + np.where(is_data, word(np.minimum(offset + 2, PAGE - 2)), heads["fixed"][owner])
-        end += np.where(status & _HAS_BITMAP, 2 + (word(np.where(status & _HAS_BITMAP, end, 0)) + 7) // 8, 0)
-        varies = (status & _HAS_VARIABLE) > 0
+        end = offset + np.where(is_data, word(np.minimum(offset + 2, PAGE - 2)), heads["fixed"][owner])  # of fixed part
+        end += np.where(bits & _HAS_BITMAP, 2 + (word(np.where(bits & _HAS_BITMAP, end, 0)) + 7) // 8, 0)
+        varies = (bits & _HAS_VARIABLE) > 0
         columns = word(np.where(varies, end, 0))
-        last = word(np.where(varies, end + 2 * columns, 0)) & 0x7FFF  # the high bit: it is stored elsewhere
-        size = np.where(varies, last, end - offset) + np.where(status & _HAS_VERSION, _VERSION_BYTES, 0)
+        last = word(np.where(varies, end + 2 * columns, 0)) & 0x7FFF  # the high bit: that column is stored elsewhere
+        size = np.where(varies, last, end - offset) + np.where(bits & _HAS_VERSION, _VERSION_BYTES, 0)
         if ((offset < _HEADER) | (size < 1) | (offset + size > PAGE - _SLOT_BYTES * counts[owner])).any():
             raise UnreadableError("a row is not in its page.")
         rows = np.empty(len(owner), _ROW)
-        rows["owner"], rows["begin"], rows["offset"], rows["size"] = owner, start + offset, offset, size
-        rows["deleted"] = (status >> 1 & 7) >= _GHOSTS
+        rows["owner"], rows["begin"], rows["offset"], rows["size"] = owner, page_begin + offset, offset, size
+        rows["deleted"] = (bits >> 1 & 7) >= _GHOSTS
         return rows
 
     def system(self, table: str) -> Iterator[tuple[bytes, str]]:

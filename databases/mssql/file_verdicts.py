@@ -81,7 +81,7 @@ def verdicts(path: Path) -> Iterator[tuple[str, Verdict]]:
 
 
 def _as_they_lie(rows: Rows) -> Integers:
-    """The places of the rows in key order, page by page as they lie there."""
+    """The rows' places in key order, sorted by where the rows lie: page by page, and in each page by offset."""
     return np.lexsort((rows["offset"], rows["owner"]))
 
 

@@ -206,5 +206,5 @@ def _column(name: str, sql_type: str) -> ColumnHere:
 
 def _selected(column: ColumnHere) -> str:
     name = quoted(column.name, "[]")
-    converted = {"uuid": f"CONVERT(char(36), {name})", "int": f"CONVERT(bigint, {name})", "None": "NULL"}
-    return converted.get(str(column.form), name)
+    converted = {"uuid": f"CONVERT(char(36), {name})", "int": f"CONVERT(bigint, {name})", None: "NULL"}
+    return converted.get(column.form, name)

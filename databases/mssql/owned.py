@@ -230,4 +230,4 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
 
     def tables(self) -> Mapping[str, str]:
         """The trials' tables in the schema."""
-        return {str(name): f"{int(size or 0) >> 10} KiB" for name, size, own in self._server.rows(LISTED) if own}
+        return {str(name): f"{int(size or 0) >> 10} KiB" for name, size, is_own in self._server.rows(LISTED) if is_own}

@@ -201,7 +201,7 @@ class TrialTables(OwnedTables[OracleConnection]):
 
     def tables(self) -> Mapping[str, str]:
         """The trials' tables, of unknown size."""
-        return {str(name): "" for name, _, own in self._server.rows(_LISTED) if own and name not in _BESIDE}
+        return {str(name): "" for name, _, is_own in self._server.rows(_LISTED) if is_own and name not in _BESIDE}
 
 
 BOARD = Dialect(

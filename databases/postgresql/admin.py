@@ -246,7 +246,7 @@ class Schema(OwnedTables[AdminConnection]):
 
     def tables(self) -> Mapping[str, str]:
         """The trials' tables, by their comment."""
-        return {str(name): str(size) for name, size, own in self._server.rows(_LISTED) if own}
+        return {str(name): str(size) for name, size, is_own in self._server.rows(_LISTED) if is_own}
 
     def is_marked(self) -> bool:
         """Whether keybench made the schema."""

@@ -161,7 +161,7 @@ class PostgresInspector(Inspector):
         elif not heap.blocks:
             rows, origin = 0.0, "counted"
         else:
-            blocks = _spread(heap.blocks, PAGES // 4)  # fewer than `sample` reads: this is only a number
+            blocks = _spread(heap.blocks, PAGES // 4)  # fewer than `sample` reads: only a count is wanted
             statement = f"SELECT count(*) FROM {_quoted(table)} WHERE ctid = ANY(%s::tid[])"  # noqa: S608 (quoted)
             rows = float(self._server.value(statement, _places(blocks))) / len(blocks) * heap.blocks
             origin = "estimated from a sample"

@@ -32,8 +32,8 @@ _ABORTS = {b"40001": Aborted, b"40P01": DeadlockVictim}
 
 
 def _copy(table: Table) -> bytes:
-    sent = "payload" if table.server_keys else ddl.columns(table)
-    return f"COPY {ddl.name(table)} ({sent}) FROM STDIN".encode()
+    columns = "payload" if table.server_keys else ddl.columns(table)
+    return f"COPY {ddl.name(table)} ({columns}) FROM STDIN".encode()
 
 
 class PostgresSession(Session):

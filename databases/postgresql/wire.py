@@ -81,9 +81,9 @@ _AFTER = struct.pack(">H", 0) + b"E" + struct.pack(">I", 9) + b"\0" + struct.pac
 
 def insert(table: Table) -> bytes:
     """The INSERT of one row."""
-    sent = "payload" if table.server_keys else ddl.columns(table)
-    parameters = ", ".join(f"${i + 1}" for i in range(len(sent.split(","))))
-    return f"INSERT INTO {ddl.name(table)} ({sent}) VALUES ({parameters})".encode()  # noqa: S608  # our own names
+    columns = "payload" if table.server_keys else ddl.columns(table)
+    parameters = ", ".join(f"${i + 1}" for i in range(len(columns.split(","))))
+    return f"INSERT INTO {ddl.name(table)} ({columns}) VALUES ({parameters})".encode()  # noqa: S608  # our own names
 
 
 def binary_keys(column: Column, keys: Keys) -> NDArray[np.uint8]:

@@ -180,9 +180,8 @@ class SqliteInspector(Inspector):
             indexes.append(IndexHere(name, self._key(shape, (shape.alias,)), roles, is_table=True))
         covered = {shape.alias}
         for _, index, unique, origin, partial in self._rows("SELECT * FROM pragma_index_list(?)", name):
-            columns = tuple(
-                str(column) for *_, column in self._rows("SELECT * FROM pragma_index_info(?)", str(index)) if column
-            )
+            parts = self._rows("SELECT * FROM pragma_index_info(?)", str(index))
+            columns = tuple(str(column) for *_, column in parts if column)  # None: an expression
             roles = key_roles(columns, foreign, primary=origin == "pk", unique=bool(unique))
             if not columns or not roles:
                 continue
@@ -195,7 +194,7 @@ class SqliteInspector(Inspector):
         return indexes + [IndexHere("", self._key(shape, columns), ("foreign key",)) for columns in uncovered]
 
     def _key(self, shape: Shape, columns: Sequence[str]) -> tuple[ColumnHere, ...]:
-        """These columns, each with the form of its first values: in SQLite a column's declared type binds nobody. No
+        """These columns, each with the form of its first values: in SQLite a column's declared type binds no value. No
         form if there are no values, or values of several types."""
         keys = [key for _, key in self._values(self._tree(shape.root).leaves[:5], shape, columns, 50)]
         forms: dict[type, Form] = {kind: form for form, kind in _KINDS.items()}

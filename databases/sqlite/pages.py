@@ -233,8 +233,8 @@ class SampledTree:
 
 def sampled_tree(file: SqliteFile, root: int, most: int, rng: np.random.Generator) -> SampledTree:
     """All leaves if there are at most `most`, else `most` found by choosing a child at random on every level. Such a
-    leaf was met with a probability of 1 ÷ (children of each page on its way); it stands for as many leaves. ValueError,
-    IndexError or OSError if the file is damaged."""
+    leaf stands for as many leaves as the product of the numbers of children on its way, the inverse of its probability.
+    ValueError, IndexError or OSError if the file is damaged."""
     level = [file.page(root)]
     for _ in range(_DEEPEST):
         if all(page.is_leaf for page in level):

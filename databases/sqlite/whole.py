@@ -30,13 +30,13 @@ def whole_tree(file: SqliteFile, root: int, column: Column, highest_rowid: int |
     keys = rowids if of_rowids else _encoded([values[0] for _, _, values in rows], column)
     # an integer takes as many bytes as its value needs; the other bytes of a record are the same in most tables
     of_integers = _integer_bytes(keys, of_rowids) + (records.integer_bytes(rowids) if highest_rowid is not None else 0)
-    others = lengths - of_integers
+    other_bytes = lengths - of_integers
 
     def empty(there: Integers, come: Integers, new_keys: EncodedKeys) -> IndexState:
         """The page model's empty b-tree (`WholeIndex.empty`). The new rows' records have as many other bytes, beside
         such integers, as those of the rows that are there, in turn."""
         total = len(there) + len(come)
-        new_lengths = np.resize(others, len(come)) + _integer_bytes(new_keys, of_rowids)
+        new_lengths = np.resize(other_bytes, len(come)) + _integer_bytes(new_keys, of_rowids)
         if highest_rowid is not None:
             next_rowid = highest_rowid + 1
             new_lengths = new_lengths + records.integer_bytes(np.arange(next_rowid, next_rowid + len(come)))
