@@ -14,7 +14,7 @@ import numpy as np
 from keybench.databases.contract.roles import Address, Admin, PageOrder, Probe
 from keybench.databases.sqlite.connection import TableFiles, connect, files, page_counts, server_error, settings_of
 from keybench.databases.sqlite.ddl import Statements, check
-from keybench.databases.sqlite.pages import SqliteFile, all_pages, index_pages
+from keybench.databases.sqlite.pages import SqliteFile, all_pages, pages_for_model
 from keybench.databases.sqlite.probes import LogProbe, PagesProbe, leaves, tree_bytes
 from keybench.databases.sqlite.settings import RECORDED, page_settings
 from keybench.errors import ServerError
@@ -97,7 +97,7 @@ class SqliteAdmin(Admin):
         query = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
         ((root,),) = self._connection(table).execute(query, (Statements(table).tree,)).fetchall()
         with closing(SqliteFile(self._files(table.name).database)) as file:
-            return index_pages(file, all_pages(file, int(str(root))))
+            return pages_for_model(file, all_pages(file, int(str(root))))
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """All keys in slices of 100,000."""

@@ -295,7 +295,7 @@ def all_pages(file: SqliteFile, root: int) -> list[list[Page]]:
     return levels
 
 
-def index_pages(file: SqliteFile, levels: Sequence[Sequence[Page]]) -> ServerPages:
+def pages_for_model(file: SqliteFile, levels: Sequence[Sequence[Page]]) -> ServerPages:
     """The b-tree of these levels, for the page model."""
     # A branch page has one child more than cells.
     counts = [[len(page.cells) + (not page.is_leaf) for page in pages] for pages in levels]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.existing import WholeIndex
-from keybench.databases.sqlite.pages import Page, SqliteFile, Value, all_pages, index_pages
+from keybench.databases.sqlite.pages import Page, SqliteFile, Value, all_pages, pages_for_model
 from keybench.errors import UsageError
 from keybench.model.column import Column, EncodedKeys
 from keybench.pagemodels.contract import IndexState
@@ -51,7 +51,7 @@ def whole_tree(file: SqliteFile, root: int, column: Column, highest_rowid: int |
         no_ranks, page_bytes = np.empty(0, np.int64), file.page_bytes
         return TreeState(lambda: tree.new(no_ranks, sizes, dividers, page_bytes, keys=total), page_bytes, total)
 
-    return WholeIndex(index_pages(file, levels), keys, empty, records.FILLS[0])
+    return WholeIndex(pages_for_model(file, levels), keys, empty, records.FILLS[0])
 
 
 def _integer_bytes(keys: EncodedKeys, of_rowids: bool) -> Integers:
