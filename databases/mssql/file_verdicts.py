@@ -103,7 +103,7 @@ def _as_in_table(file: DataFile, content: _Content, table: _Content) -> Integers
 
 def _table_keys(file: DataFile, content: _Content, table: _Content) -> NDArray[np.void] | None:
     """The table's key in each row of an index, or of the table itself, as bytes; None if it has no fixed length."""
-    # Of an index, the columns of its key, then those of the table's key that are not among them.
+    # In an index, `offsets` counts from 1: the columns of its key, then those of the table's key that it lacks.
     index_columns = [*content.index.key, *(column for column in table.index.key if column not in content.index.key)]
     offsets, parts = content.index.offsets, []
     for column in table.index.key:

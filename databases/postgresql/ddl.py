@@ -97,7 +97,7 @@ def is_primary(table: Table) -> bool:
 
 def columns(table: Table) -> str:
     """The columns, in the order in which rows are sent."""
-    return ", ".join(["created"] * table.by_date + ["key"] + ["payload"] * bool(table.payload))
+    return ", ".join(["created"] * table.by_date + ["key"] + ["payload"] * bool(table.payload))  # * False: none
 
 
 def sender(column: Column) -> str:
@@ -246,7 +246,7 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
     functions, declaration, note = _declaration(into)
     name, trigger = core.identifier(table.name), core.identifier(f"{table.name}_id_new")
     index, constraint = core.identifier(f"{table.name}_id_new"), core.identifier(f"{table.name}_pkey")
-    key_in_new_type = _SAME_KEY.get((table.column.name, into.column.name))
+    key_in_new_type = _SAME_KEY.get((table.column.name, into.column.name), "")
     is_identity = "IDENTITY" in declaration
     sequence = core.identifier(f"{table.name}_id_new_seq")
     if is_identity:  # adding an identity column would write the whole table again
@@ -262,14 +262,7 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
         sql = f"CREATE SEQUENCE {sequence} OWNED BY {name}.id_new"
         steps.append(_tested(sql, "Numbers the rows.", "sql-createsequence"))
     if same_keys:
-        sql = (
-            f"CREATE FUNCTION {trigger}() RETURNS trigger LANGUAGE plpgsql AS\n"
-            f"$$ BEGIN NEW.id_new := {key_in_new_type}; RETURN NEW; END $$"
-        )
-        steps.append(_tested(sql, "New rows have their key in both types.", "plpgsql-trigger"))
-        sql = f"CREATE TRIGGER {trigger} BEFORE INSERT ON {name}\n  FOR EACH ROW EXECUTE FUNCTION {trigger}()"
-        locks = "SHARE ROW EXCLUSIVE, for a moment: writes wait."
-        steps.append(_tested(sql, "", "sql-createtrigger", locks))
+        steps += _copying_keys(name, trigger, key_in_new_type)
         exchange += [f"DROP TRIGGER {trigger} ON {name}", f"DROP FUNCTION {trigger}()"]
         if declaration:
             exchange.append(f"ALTER TABLE {name} ALTER COLUMN id_new SET {declaration}")
@@ -294,6 +287,18 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
     later = "NOT VALID makes the foreign key at once; validate it while programs run."
     steps += [_transaction(exchange, note), Statement("", f"{core.AFTER_STANDSTILL} {later}")]
     return [*functions, *steps]
+
+
+def _copying_keys(table: str, trigger: str, key_in_new_type: str) -> list[Statement]:
+    """The statements that make a trigger, and its function of the same name, that gives new rows both keys."""
+    function = (
+        f"CREATE FUNCTION {trigger}() RETURNS trigger LANGUAGE plpgsql AS\n"
+        f"$$ BEGIN NEW.id_new := {key_in_new_type}; RETURN NEW; END $$"
+    )
+    sql = f"CREATE TRIGGER {trigger} BEFORE INSERT ON {table}\n  FOR EACH ROW EXECUTE FUNCTION {trigger}()"
+    locks = "SHARE ROW EXCLUSIVE, for a moment: writes wait."
+    note = "New rows have their key in both types."
+    return [_tested(function, note, "plpgsql-trigger"), _tested(sql, "", "sql-createtrigger", locks)]
 
 
 def adding_public_id(table: KeyedTable) -> Sequence[Statement]:

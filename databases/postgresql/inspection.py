@@ -165,11 +165,8 @@ class PostgresInspector(Inspector):
             statement = f"SELECT count(*) FROM {_quoted(table)} WHERE ctid = ANY(%s::tid[])"  # noqa: S608 (quoted)
             rows = float(self._server.value(statement, _places(blocks))) / len(blocks) * heap.blocks
             origin = "estimated from a sample"
-        width = self._server.rows(
-            "SELECT sum(avg_width)::float8 FROM pg_stats WHERE schemaname = %s AND tablename = %s",
-            table.schema,
-            table.name,
-        )[0][0]
+        widths = "SELECT sum(avg_width)::float8 FROM pg_stats WHERE schemaname = %s AND tablename = %s"
+        width = self._server.value(widths, table.schema, table.name)
         notes = "; ".join(filter(None, (origin, table.rows_from)))
         return replace(
             table, rows=float(round(rows)), rows_from=notes, row_bytes=None if width is None else float(width)

@@ -32,8 +32,8 @@ _SLICE_PAGES = 8192  # pages that are read at once through the server
 HEADER_BYTES, _LINE_POINTER = 24, 4
 _POINTER = np.dtype([("bits", "<u4")])
 OFFSET = (1 << 15) - 1  # the bits of a line pointer that say where on the page the entry is
-_LIST = 1 << 13  # set in both of these fields of an item, if it has a list of row addresses
-_ADDRESSES = (1 << 12) - 1  # the bits of the first field that are then the number of these addresses
+_LIST = 1 << 13  # set in an item's ip_posid and t_info (itup.h) if it has a list of row addresses
+_ADDRESSES = (1 << 12) - 1  # the bits of ip_posid that are then the number of these addresses
 LEAF, DELETED, _META, HALF_DEAD = 1, 4, 8, 16  # flags in nbtree's data at the end of a page (`SPECIAL`)
 SPECIAL = np.dtype([("prev", "<u4"), ("next", "<u4"), ("level", "<u4"), ("flags", "<u2"), ("cycle", "<u2")])
 HEADER = np.dtype(
@@ -101,7 +101,7 @@ def _extra_entries(pages: NDArray[np.uint8]) -> NDArray[np.int64]:
         pointers = np.ascontiguousarray(pages[page, HEADER_BYTES : head["lower"][page]]).view("<u4")
         # the first item is the high key, except on the last leaf
         items = pointers[int(tail["next"][page] != 0) :] & OFFSET
-        at = items[:, None].astype(np.int64) + np.arange(4, 8)  # itup.h: ip_posid and t_info, two bytes each
+        at = items[:, None].astype(np.int64) + np.arange(4, 8)  # ip_posid and t_info, two bytes each
         posid, info = np.ascontiguousarray(pages[page][at]).view("<u2").astype(np.int64).T
         lists = posid[(info & posid & _LIST) != 0]
         extra[page] = (lists & _ADDRESSES).sum() - len(lists)
