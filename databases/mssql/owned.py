@@ -153,7 +153,7 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
         check_version(self._server, self.place)
         if self._exists and self._database_marks() == [(UNFINISHED,)]:
             self._reconnect("master")
-            self._exists = False
+            self._exists = False  # it is made anew below
         if not self._exists:
             if not self._lock():
                 return False

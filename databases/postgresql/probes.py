@@ -82,9 +82,9 @@ def _counters(server: AdminConnection) -> dict[Metric, int]:
     read = int(server.value("SELECT blks_read FROM pg_stat_database WHERE datname = current_database()"))
     counters = {Metric.PAGES_READ: read}
     if server.version >= ddl.PAGES_WRITTEN:
-        # Version 18 counts bytes, older ones pages. Both statements take the size of a page, hence the `0 * %s`.
-        pages = "sum(write_bytes) / %s" if server.version >= ddl.BYTES_WRITTEN else "sum(writes) + 0 * %s"
-        statement = f"SELECT {pages} FROM pg_stat_io WHERE object = 'relation'"  # noqa: S608
+        # Version 18 counts bytes, older ones pages. Both expressions take the size of a page, hence the `0 * %s`.
+        expression = "sum(write_bytes) / %s" if server.version >= ddl.BYTES_WRITTEN else "sum(writes) + 0 * %s"
+        statement = f"SELECT {expression} FROM pg_stat_io WHERE object = 'relation'"  # noqa: S608
         counters[Metric.PAGES_WRITTEN] = int(server.value(statement, server.page_bytes) or 0)
     else:
         added = server.value("SELECT pg_database_size(current_database()) / %s", server.page_bytes)

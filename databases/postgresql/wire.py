@@ -99,13 +99,13 @@ def pack_requests(*values: Bytes | Varying) -> Requests:
     left out."""
     columns_sent = [column for column in values if column.shape[1]]
     n = len(columns_sent[0])
-    of_values = [lengths(column) for column in columns_sent]
+    value_lengths = [lengths(column) for column in columns_sent]
     before = _BEFORE + struct.pack(">H", len(columns_sent))
     # The length of Bind counts itself (4), what is before the parameters, each with its length (4), and 2 bytes of
     # `_AFTER`.
-    bind = np.sum([4 + length for length in of_values], axis=0) + 4 + len(before) + 2
+    bind = np.sum([4 + length for length in value_lengths], axis=0) + 4 + len(before) + 2
     columns: list[Bytes | Varying] = [repeated(b"B", n), binary(bind, ">u4"), repeated(before, n)]
-    for column, length in zip(columns_sent, of_values, strict=True):
+    for column, length in zip(columns_sent, value_lengths, strict=True):
         columns += [binary(length, ">u4"), column]
     return Requests(lines(*columns, repeated(_AFTER, n)))
 
