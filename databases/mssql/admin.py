@@ -61,7 +61,7 @@ class MssqlAdmin(Admin):
         self._log_holder = probes.LogHolder(address)
 
     def limit(self, seconds: float) -> None:
-        """Lets no statement wait longer."""
+        """Lets no statement wait longer than that."""
         self.connection.limit(seconds)
 
     def versions(self) -> Mapping[str, str]:
@@ -174,7 +174,7 @@ def _form(column: Column) -> str:
     """The SQL expression of a key as text that the server can join: texts unchanged, all else in hexadecimal."""
     if column.form == "text":
         return "CAST([key] AS varchar(max))"
-    return f"CONVERT(varchar(max), CAST([key] AS binary({column.width})), 2)"
+    return f"CONVERT(varchar(max), CAST([key] AS binary({column.width})), 2)"  # style 2: digits without 0x
 
 
 def _keys(column: Column, text: str) -> EncodedKeys:

@@ -24,8 +24,8 @@ from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 LOGIN_SECONDS = 5
 
 _LTDL = "libltdl.so.7"
-"""The system library that Microsoft's driver in mssql-python's companion wheel needs; its other provider does not."""
-_WITHOUT_LIBRARIES = "mssql-odbc"  # the name of that other provider
+"""The system library that mssql-python's default ODBC provider needs: Microsoft's driver, in a companion wheel."""
+_PROVIDER_WITHOUT_LTDL = "mssql-odbc"
 
 _BROKEN_BULK = (
     "the bulk copy of mssql-python broke off, and this server may not be one for it: choose a scenario whose path is "
@@ -37,7 +37,6 @@ Sizes = Sequence[tuple[str, int]]
 _BOUND_TEXT = 4_000
 """Characters up to which mssql-python binds a text in an array. It sends rows with a longer one call by call, and then
 takes neither a UUID for a declared type nor a declared text of more than 8,000 characters."""
-
 
 WAY = f"arrays of single-row inserts; rows with more than {_BOUND_TEXT:,} characters one a call"
 """How rows are sent, for the results."""
@@ -61,8 +60,9 @@ def load() -> Any:
         raise EnvironmentMissing(why_not)
     module: Any = importlib.import_module("mssql_python")
     module.pooling(enabled=False)  # a pooled connection would keep using a database that has to be dropped
-    if sys.platform == "linux" and not _loads(_LTDL) and module.native_provider != _WITHOUT_LIBRARIES:
-        module.native_provider = _WITHOUT_LIBRARIES
+    # The default ODBC provider needs libltdl, which not every Linux has: then the provider that needs no libraries.
+    if sys.platform == "linux" and not _loads(_LTDL) and module.native_provider != _PROVIDER_WITHOUT_LTDL:
+        module.native_provider = _PROVIDER_WITHOUT_LTDL
     return module
 
 
@@ -72,6 +72,7 @@ def braced(value: str) -> str:
 
 
 def _loads(library: str) -> bool:
+    """Whether the system has that library."""
     try:
         ctypes.CDLL(library)
     except OSError:
@@ -132,12 +133,11 @@ class MssqlConnection(DbApiConnection):
             cursor.executemany(statement, rows)
 
     def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
-        """Loads the rows as one batch by bulk copy, all or none, over a connection of its own; the rows sent.
-
-        The driver's default timeout is 30 s."""
+        """Loads the rows as one batch by bulk copy, all or none, on a connection of its own. Returns the rows sent."""
         core: Any = importlib.import_module("mssql_py_core")  # the client, whose errors are not mssql-python's
         with self.errors():
             try:
+                # 0: one batch, and no limit; the driver's default timeout is 30 s
                 result = cursor.bulkcopy(table, rows, batch_size=0, timeout=0, column_mappings=list(columns))
             except core.Error as error:
                 raise RuntimeError(str(error)) from None
@@ -160,8 +160,8 @@ class MssqlConnection(DbApiConnection):
 
 
 def without_permission(error: ServerError, permission: str) -> str:
-    """The server's message in parentheses, and the permission that is needed where the message is about one: what a
-    server does not have at all, no permission gives."""
+    """The server's message in parentheses, and, if the message is about a permission, which one is needed. Else the
+    server does not have the thing at all, and no permission gives it."""
     return f"({error}): {permission} is needed." if "permission" in str(error).lower() else f"({error})."
 
 

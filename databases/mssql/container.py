@@ -45,8 +45,8 @@ LEAST_MEMORY = 2_000_000_000
 
 def accepted() -> bool:
     """Whether the person who runs this has accepted the licence terms."""
-    named = [name.strip() for name in os.environ.get(ACCEPTED, "").split(",")]
-    return "mssql" in named or os.environ.get("ACCEPT_EULA", "").upper() in {"Y", "YES", "1", "TRUE"}
+    engines = [name.strip() for name in os.environ.get(ACCEPTED, "").split(",")]
+    return "mssql" in engines or os.environ.get("ACCEPT_EULA", "").upper() in {"Y", "YES", "1", "TRUE"}
 
 
 def missing() -> str:
@@ -90,7 +90,7 @@ def container_server(chosen: Settings) -> ContainerServer:
 
 
 def prepare(address: Address) -> Address:
-    """Configures the server, and makes the database of the trials with its schema, in place of an unfinished one."""
+    """Configures the server, and makes the database of the trials, in place of an unfinished one, with its schema."""
     assert address.settings
     chosen = options({**address.parameters, **address.settings.chosen})
     with closing(connect(address, "master")) as master:

@@ -143,13 +143,13 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole, options: EngineOpt
     """Estimated bytes per row: (the key's index filled in order, everything with half-empty pages and the log)."""
     index = _share(leaf_row(column, payload, key, options))
     beneath = _share(_data_row((column.width or core.WIDEST_KEY) + 8, payload)) if key != "clustered" else 0.0
-    beneath /= core.EMPTIEST if key == "by-date" else 1  # writers whose clocks lag split its pages
+    beneath /= core.EMPTIEST if key == "by-date" else 1  # writers whose clocks lag split pages of a table by date
     outside = payload if payload > _WIDEST_CHAR else 0
     return index, index / core.EMPTIEST + beneath + outside + _LOG_ROOM * (_LOG_BYTES + payload)
 
 
 def _share(row: int) -> float:
-    """Bytes of a page for each of its rows, if they have `row` bytes."""
+    """Bytes of a page for each of its rows, if a row has `row` bytes."""
     return PAGE_BYTES / records.rows_a_page(row)
 
 
@@ -188,7 +188,7 @@ def major_version(version: str) -> int:
     return major
 
 
-def _default(table: KeyedTable) -> tuple[str, str]:
+def _declaration(table: KeyedTable) -> tuple[str, str]:
     """(the key column's clause by which the server makes keys: DEFAULT … or IDENTITY, a note for the user). The clause
     is empty if the server makes no such keys."""
     version = major_version(table.version)
@@ -216,20 +216,20 @@ def _default(table: KeyedTable) -> tuple[str, str]:
 
 
 def creating(table: KeyedTable) -> Sequence[Statement]:
-    """The statement that creates a user's table, clustered by its key; a public id has an index that is not."""
-    declaration, note = _default(table)
+    """The statement that creates a user's table, clustered by its key; a public id has a nonclustered index."""
+    declaration, note = _declaration(table)
     ascends = layout(table.layout).suits(table.column)
     sequential = ascends and major_version(table.version) >= _SEQUENTIAL_KEY
     options = "\n    WITH (OPTIMIZE_FOR_SEQUENTIAL_KEY = ON)" if sequential else ""
     if options:
         note += " OPTIMIZE_FOR_SEQUENTIAL_KEY keeps many writers from queueing for the last page."
     name, key, default = (_quoted(table.name + ending) for ending in ("", "_pkey", "_id"))
-    named = declaration.replace("DEFAULT", f"CONSTRAINT {default} DEFAULT", 1)
-    column = " ".join(filter(None, ["id", core.sql_type(table.column), "NOT NULL", named]))
+    named_default = declaration.replace("DEFAULT", f"CONSTRAINT {default} DEFAULT", 1)
+    column = " ".join(filter(None, ["id", core.sql_type(table.column), "NOT NULL", named_default]))
     if table.public_id:
-        public, outside = _quoted(f"{table.name}_public_id_default"), _quoted(f"{table.name}_public_id")
-        column += f",\n  public_id uniqueidentifier NOT NULL CONSTRAINT {public} DEFAULT NEWID()"
-        column += f"\n    CONSTRAINT {outside} UNIQUE NONCLUSTERED"
+        public_default, unique = _quoted(f"{table.name}_public_id_default"), _quoted(f"{table.name}_public_id")
+        column += f",\n  public_id uniqueidentifier NOT NULL CONSTRAINT {public_default} DEFAULT NEWID()"
+        column += f"\n    CONSTRAINT {unique} UNIQUE NONCLUSTERED"
         note += f" {core.PUBLIC_ID} Programs may send one."
     sql = (
         f"CREATE TABLE {name} (\n  {column},\n  created_at datetime2(3) NOT NULL DEFAULT SYSUTCDATETIME(),\n"
@@ -239,8 +239,8 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
 
 
 def switching(table: KeyedTable) -> Sequence[Statement]:
-    """The statements that give the key a new default in place of its old one; without one, the application's step."""
-    declaration, note = _default(table)
+    """The statements that give the key a new default; where there can be none, the step that people take instead."""
+    declaration, note = _declaration(table)
     if step := core.step_instead_of_default(table, declaration, note):
         return [step]
     name, default = _quoted(table.name), _quoted(f"{table.name}_id")
@@ -285,11 +285,11 @@ def converting(_table: KeyedTable, _into: KeyedTable, *, same_keys: bool = False
 
 
 def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
-    """A random GUID, not clustered, that new rows get from a default, and old rows in ranges of the key."""
+    """The statements that add a random GUID to rows: to new ones by a default, to old ones in ranges of the key."""
     if table.column.form != "int":
         return [UNTESTED]
-    major_version(table.version)
-    name, default, index = (_quoted(table.name + end) for end in ("", "_public_id_default", "_public_id"))
+    major_version(table.version)  # only for its UsageError
+    name, default, index = (_quoted(table.name + ending) for ending in ("", "_public_id_default", "_public_id"))
     add = f"ADD public_id uniqueidentifier NULL\n  CONSTRAINT {default} DEFAULT NEWID()"
     enterprise = "With ONLINE, which takes the Enterprise edition or Azure SQL, reads and writes go on."
     steps = (

@@ -21,7 +21,7 @@ from keybench.pagemodels.mssql.model import Parameters, leaf_rule
 from keybench.pagemodels.mssql.records import PAGE_BYTES, SLOT, space_used
 from keybench.pagemodels.page_stats import LeafOrder
 
-_FIRST_2012 = 706  # the internal version
+_FIRST_2012 = 706  # the internal version of SQL Server 2012
 _SHOWN = 12  # leaves whose rows are listed
 _MOST_ROWS = 5_000_000  # of an index that is read
 _HEAP = "its table is a heap, whose rows need not lie in the order in which they came, or cannot be read"
@@ -53,39 +53,40 @@ def verdicts(path: Path) -> Iterator[tuple[str, Verdict]]:
     read at all."""
     file = DataFile(path)
     parameters = Parameters(before_2012=file.version < _FIRST_2012)
-    table = None
+    table = None  # the clustered index of the table to which the next indexes belong
     for index in indexes(file):
         if table and table.index.item != index.item:
             table = None
-        if index.number == 0:
+        if index.number == 0:  # a heap
             continue
         name = f"{index.table}.{index.name}"
         try:
             pages = leaves(file, index)
-            if (many := int(file.heads["rows"][pages].sum())) > _MOST_ROWS:
-                raise UnreadableError(f"it has {many:,} rows, and at most {_MOST_ROWS:,} are read.")
+            if (row_count := int(file.heads["rows"][pages].sum())) > _MOST_ROWS:
+                raise UnreadableError(f"it has {row_count:,} rows, and at most {_MOST_ROWS:,} are read.")
             fixed = int(file.heads["fixed"][pages].max(initial=0))
             content = _Content(index, file.numbers[pages], fixed, file.rows_of(pages))
             if index.number == 1:
-                in_order = (np.diff(content.numbers) > 0).all() and table is None  # else: partitions
+                # a second clustered index of one table is another of its partitions
+                in_order = (np.diff(content.numbers) > 0).all() and table is None
                 content = replace(content, arrival=_as_they_lie(content.rows) if in_order else _NOT_ONE_BY_ONE)
                 table = content
             elif table:
-                content = replace(content, arrival=_followed(file, content, table))
+                content = replace(content, arrival=_as_in_table(file, content, table))
         except UnreadableError as error:
             yield name, Verdict("not measured", str(error))
         else:
-            if len(pages) > 1 and many:
+            if len(pages) > 1 and row_count:
                 yield f"{name}: {_shape(content)}", _compared(content, parameters)
 
 
 def _as_they_lie(rows: Rows) -> Integers:
-    """The places of the rows in key order, page by page as they lie there."""
+    """The rows' places in key order, sorted by where the rows lie: page by page, and in each page by offset."""
     return np.lexsort((rows["offset"], rows["owner"]))
 
 
-def _followed(file: DataFile, content: _Content, table: _Content) -> Integers | str:
-    """The order of arrival of an index's rows, if each leads to one of the table's; else why it is not known."""
+def _as_in_table(file: DataFile, content: _Content, table: _Content) -> Integers | str:
+    """`_Content.arrival` of an index, from that of the table: each row came when the row came to which it leads."""
     if isinstance(table.arrival, str):
         return table.arrival
     in_index, in_table = (_table_keys(file, one, table) for one in (content, table))
@@ -102,12 +103,13 @@ def _followed(file: DataFile, content: _Content, table: _Content) -> Integers | 
 
 def _table_keys(file: DataFile, content: _Content, table: _Content) -> NDArray[np.void] | None:
     """The table's key in each row of an index, or of the table itself, as bytes; None if it has no fixed length."""
-    # Columns of the table's key that the index's own key does not have come behind it.
-    of_index = [*content.index.key, *(column for column in table.index.key if column not in content.index.key)]
+    # In an index, `offsets` counts from 1: the columns of its key, then those of the table's key that it lacks.
+    index_columns = [*content.index.key, *(column for column in table.index.key if column not in content.index.key)]
     offsets, parts = content.index.offsets, []
     for column in table.index.key:
-        if (begin := offsets.get(column if content is table else of_index.index(column) + 1)) is None:
+        if (begin := offsets.get(column if content is table else index_columns.index(column) + 1)) is None:
             return None
+        # up to where the next column begins, or the fixed part ends
         width = min((at for at in (*offsets.values(), content.fixed) if at > begin), default=begin) - begin
         if begin + width > content.rows["size"].min(initial=PAGE):
             return None
@@ -118,9 +120,10 @@ def _table_keys(file: DataFile, content: _Content, table: _Content) -> NDArray[n
 
 def _disorder(rows: Rows) -> Integers:
     """Of each leaf whose rows did not come in key order, how many of the first ones did."""
-    lies = _as_they_lie(rows)
-    breaks = np.flatnonzero((np.diff(lies) < 0) & (np.diff(rows["owner"][lies]) == 0)) + 1
-    disordered, first = np.unique(rows["owner"][lies][breaks], return_index=True)
+    order = _as_they_lie(rows)
+    # where, in one leaf, a row lies behind another that follows it in key order
+    breaks = np.flatnonzero((np.diff(order) < 0) & (np.diff(rows["owner"][order]) == 0)) + 1
+    disordered, first = np.unique(rows["owner"][order][breaks], return_index=True)
     return breaks[first] - np.searchsorted(rows["owner"], disordered)
 
 
@@ -129,22 +132,24 @@ def _listed(counts: Integers) -> str:
 
 
 def _shape(content: _Content) -> str:
+    """What an index looks like, for people."""
     sizes, counts = content.rows["size"], content.counts
     size = f"{sizes.min()} to {sizes.max()}" if sizes.min() < sizes.max() else str(sizes[0])
     density = space_used(int(sizes.sum()) + SLOT * len(sizes), len(counts))
     runs, deleted = _disorder(content.rows), int(content.rows["deleted"].sum())
-    came = f"rows came in key order in {len(counts) - len(runs)} leaves"
+    order = f"rows came in key order in {len(counts) - len(runs)} leaves"
     if len(runs):  # what a split moved lies first in a new page, in key order
-        came += f"; in others the first {runs.min()} to {runs.max()} did, of which a split moved some"
+        order += f"; in others the first {runs.min()} to {runs.max()} did, of which a split moved some"
     return (
         f"{len(sizes):,} rows of {size} bytes{f', {deleted:,} deleted' * bool(deleted)}; {len(counts):,} leaves of "
         f"{_listed(counts)} rows, {density:.2f} % full, {LeafOrder.from_chain(content.numbers).nonadjacent:.1f} % not "
-        f"adjacent; {came}"
+        f"adjacent; {order}"
     )
 
 
 def _compared(content: _Content, parameters: Parameters) -> Verdict:
-    """The verdict: rows of one size equal row for row; for others as many leaves, with one row more or less in each."""
+    """The verdict. Rows of one size: each leaf of the model has as many rows as in the file. Rows of several sizes: as
+    many leaves, and in each of them at most one row more or less."""
     if isinstance(content.arrival, str):
         return Verdict("not measured", content.arrival)
     sizes, counts = content.rows["size"] + SLOT, content.counts
@@ -153,6 +158,6 @@ def _compared(content: _Content, parameters: Parameters) -> Verdict:
         level = build_level(content.arrival, rule, sizes.astype(np.uint16))
     else:
         level = build_level(content.arrival, leaf_rule(PAGE_BYTES // int(sizes[0]), parameters))
-    if len(level.rows) == len(counts) and np.abs(level.rows - counts).max() <= varies:
+    if len(level.rows) == len(counts) and np.abs(level.rows - counts).max() <= (1 if varies else 0):
         return Verdict("equal")
     return Verdict("differs", f"the model has {len(level.rows):,} leaves of {_listed(level.rows)} rows")

@@ -92,7 +92,7 @@ class MssqlInspector(Inspector):
         self._server.run("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED")
         self._server.run(f"SET LOCK_TIMEOUT {1000 * LOCK_SECONDS}")
         self._ids_and_fills: dict[tuple[str, str], tuple[int, int]] = {}  # by full name of the table and index name
-        self._since, self._unknown = "", ""
+        self._since, self._unknown = "", ""  # since when the server counts; what this user cannot know, and why
         try:
             self._since = f"{self._server.value(STARTED)}Z"
         except ServerError as error:
@@ -206,5 +206,5 @@ def _column(name: str, sql_type: str) -> ColumnHere:
 
 def _selected(column: ColumnHere) -> str:
     name = quoted(column.name, "[]")
-    converted = {"uuid": f"CONVERT(char(36), {name})", "int": f"CONVERT(bigint, {name})", "None": "NULL"}
-    return converted.get(str(column.form), name)
+    converted = {"uuid": f"CONVERT(char(36), {name})", "int": f"CONVERT(bigint, {name})", None: "NULL"}
+    return converted.get(column.form, name)

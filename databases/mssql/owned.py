@@ -92,7 +92,7 @@ def database_exists(connection: MssqlConnection) -> bool:
 
 
 def drop_database(master: MssqlConnection, database: str = SCHEMA) -> None:
-    """Drops the database, and ends the connections to it, where the server can."""
+    """Drops the database. Ends the connections to it first, if the server can do that."""
     with suppress(ServerError):
         master.run(f"ALTER DATABASE [{database}] SET SINGLE_USER WITH ROLLBACK IMMEDIATE")
     master.run(f"DROP DATABASE [{database}]")
@@ -133,11 +133,11 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
     def __init__(self, address: Address) -> None:
         """Connects to the database or, if keybench has yet to create it, to master. EnvironmentMissing where the
         server, or a database that the URL names, cannot be reached."""
-        named = address.parameters.get("database")
-        self._database = named or SCHEMA
+        of_url = address.parameters.get("database")
+        self._database = of_url or SCHEMA
         within = replace(address, parameters={**address.parameters, "database": self._database})
-        super().__init__(within, f"SQL Server at {place(address)}", connect(within, named or "master"))
-        self._exists = named is not None
+        super().__init__(within, f"SQL Server at {place(address)}", connect(within, of_url or "master"))
+        self._exists = of_url is not None
         if not self._exists:
             try:
                 self._exists = database_exists(self._server)
@@ -148,12 +148,12 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
                 self._reconnect()
 
     def acquire(self) -> bool:
-        """Takes the lock, which is the database's: so it creates the database first where it does not exist, under a
-        lock of master. EnvironmentMissing if the server is too old."""
+        """Takes the lock. It belongs to a database: if keybench's own does not exist, it is created first, under a lock
+        of master. EnvironmentMissing if the server is too old."""
         check_version(self._server, self.place)
         if self._exists and self._database_marks() == [(UNFINISHED,)]:
             self._reconnect("master")
-            self._exists = False
+            self._exists = False  # it is made anew below
         if not self._exists:
             if not self._lock():
                 return False
@@ -169,7 +169,7 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
         create_schema(self._server)
 
     def in_use(self) -> bool:
-        """Whether a run uses it at this moment; if none does, none begins to before `close`."""
+        """Whether another run uses the database at this moment. If none does, none begins to use it before `close`."""
         return self._exists and not self._lock()
 
     def contents(self) -> Sequence[str]:
@@ -203,6 +203,7 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
         return removed
 
     def _reconnect(self, database: str = "") -> None:
+        """Connects anew, to that database or to the address's own."""
         self._server.close()
         self._server = connect(self.address, database)
 
@@ -229,4 +230,4 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
 
     def tables(self) -> Mapping[str, str]:
         """The trials' tables in the schema."""
-        return {str(name): f"{int(size or 0) >> 10} KiB" for name, size, own in self._server.rows(LISTED) if own}
+        return {str(name): f"{int(size or 0) >> 10} KiB" for name, size, is_own in self._server.rows(LISTED) if is_own}

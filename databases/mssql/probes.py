@@ -127,14 +127,14 @@ MAKE_HOLDER = f"IF OBJECT_ID(N'{_HOLDER}') IS NULL CREATE TABLE {_HOLDER} ([key]
 HOLD = f"INSERT INTO {_HOLDER} ([key]) VALUES (1)"  # noqa: S608  # our own names
 """An open transaction keeps the log from its first record on, so it has to write something: a row of its own table."""
 
-LAST = "SELECT MAX([Current LSN]) FROM sys.fn_dblog(NULL, NULL)"
+LAST_RECORD = "SELECT MAX([Current LSN]) FROM sys.fn_dblog(NULL, NULL)"
 SPLITS = (
     "SELECT [AllocUnitName], [Context], COUNT_BIG(*) FROM sys.fn_dblog(NULL, NULL) "
     "WHERE [Operation] = N'LOP_DELETE_SPLIT' AND [Current LSN] > ? GROUP BY [AllocUnitName], [Context]"
 )
 """Numbers of log records have a fixed number of digits, so they compare as texts."""
 
-_LEAF = {"LCX_CLUSTERED", "LCX_INDEX_LEAF"}
+_LEAF_CONTEXTS = {"LCX_CLUSTERED", "LCX_INDEX_LEAF"}
 """The contexts of records about leaf pages, of a clustered index and of another."""
 
 
@@ -167,11 +167,11 @@ class LogHolder:
 
 def leaf_splits(connection: MssqlConnection, since: str, table: Table) -> int:
     """The number of leaf splits of the key's index that moved rows, in what was logged after record `since`."""
-    index = f".{table.name}.{index_name(table)}"
+    index = f".{table.name}.{index_name(table)}"  # an allocation unit's name is `schema.table.index`
     return sum(
         int(count)
-        for unit, context, count in connection.rows(SPLITS, since)
-        if str(unit or "").endswith(index) and str(context) in _LEAF
+        for allocation_unit, context, count in connection.rows(SPLITS, since)
+        if str(allocation_unit or "").endswith(index) and str(context) in _LEAF_CONTEXTS
     )
 
 
@@ -183,13 +183,13 @@ class SplitsProbe(ServerProbe[MssqlConnection]):
     def __init__(self, server: MssqlConnection, log_holder: LogHolder) -> None:
         super().__init__(server)
         self._log_holder = log_holder
-        self._begin = ""
+        self._last_before = ""
         self._why_not = ""
 
     def before(self, _table: Table) -> None:
         """Notes the log's end, and keeps the log from there on until `after`."""
         try:
-            self._begin = str(self._server.value(LAST))
+            self._last_before = str(self._server.value(LAST_RECORD))
             self._log_holder.hold()
         except ServerError as error:
             self._why_not = _log_unreadable(error)
@@ -200,7 +200,7 @@ class SplitsProbe(ServerProbe[MssqlConnection]):
         if self._why_not:
             return Reading.absent(self.supplies, self._why_not)
         try:
-            moved = leaf_splits(self._server, self._begin, table)
+            moved = leaf_splits(self._server, self._last_before, table)
             leaves, _, _ = levels(self._server, table)[0]
         except ServerError as error:
             return Reading.absent(self.supplies, _log_unreadable(error))

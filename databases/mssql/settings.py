@@ -32,7 +32,7 @@ def for_profile(profile: Profile, cache: CacheSize) -> Settings:
 
 
 def statements(settings: Settings) -> tuple[str, ...]:
-    """The statements that set them on a server of ours, on a connection to master."""
+    """The statements that make these settings on a server that keybench starts, on a connection to master."""
     return (
         "EXEC sys.sp_configure N'show advanced options', 1",
         "RECONFIGURE",
@@ -92,12 +92,9 @@ _SYSTEM_DATABASES = "master", "model", "msdb", "tempdb"
 
 
 def address_of(url: str, preferred: Mapping[str, str]) -> Address:
-    """The address of a mssql:// URL, its password replaced by a reference, with the options of query and environment.
-
-    Options in `preferred` come before both.
-
-    UsageError, without the URL, where it cannot be understood, has an unknown option or names a system database.
-    """
+    """The address of a mssql:// URL, its password replaced by a reference. Options in `preferred` come before those of
+    the URL's query, and these before the environment's. UsageError, which does not show the URL, if it cannot be
+    understood, has an unknown option or names a system database."""
     parts = _FORM.parse(url)
     if parts.path.lower() in _SYSTEM_DATABASES:
         raise UsageError(

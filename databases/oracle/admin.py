@@ -41,7 +41,7 @@ class OracleAdmin(Admin):
         self.connection = connection.connect(address)
 
     def limit(self, seconds: float) -> None:
-        """Lets no statement wait longer."""
+        """Lets no statement wait longer than that."""
         self.connection.limit(seconds)
 
     def versions(self) -> Mapping[str, str]:
@@ -88,7 +88,7 @@ class OracleAdmin(Admin):
         return [*(probe(self.connection) for probe in kinds), SizesProbe(self._sizes)]
 
     def _sizes(self, table: Table) -> tuple[int, int]:
-        """(bytes of the key's index, bytes of the table with its indexes), as the server has allocated them."""
+        """(bytes of the key's index, bytes of the table and this index), as the server has allocated them."""
         by_name = probes.sizes(self.connection, table)
         return by_name.get(index_name(table), 0), sum(by_name.values())
 
@@ -110,14 +110,14 @@ class OracleAdmin(Admin):
         return _keys(table.column, rows)
 
     def index_bytes(self, table: Table) -> int:
-        """Size of the key's index: of the table itself where it is organised by it."""
+        """Size of the key's index; of the table itself if it is organised by the key."""
         sizes = probes.sizes(self.connection, table)
         if index_name(table) not in sizes:
             raise ServerError(f"Oracle: there is no table {ddl.name(table)}.")
         return sizes[index_name(table)]
 
     def settle(self, table: Table) -> None:
-        """Nothing: deleted entries are removed when their block is next written to, never in the background."""
+        """Does nothing: deleted entries go when their block is next written to, never in the background."""
 
     def rebuild(self, table: Table, fill: int) -> None:
         """ALTER INDEX … REBUILD, or ALTER TABLE … MOVE of an index-organised table, at a PCTFREE of 100 − `fill`."""
@@ -171,7 +171,7 @@ class TrialTables(OwnedTables[OracleConnection]):
         self._locked = False
 
     def acquire(self) -> bool:
-        """Takes the lock, unless another run has it; this connection holds it as long as it commits nothing."""
+        """Takes the lock, unless another run has it. This connection holds the lock as long as it commits nothing."""
         if not self._locked:
             self._server.run(f'CREATE TABLE IF NOT EXISTS "{_LOCK}" (held NUMBER)')
             try:
@@ -184,10 +184,10 @@ class TrialTables(OwnedTables[OracleConnection]):
         return True
 
     def create(self) -> None:
-        """Nothing: the schema is there with its user."""
+        """Does nothing: the schema is there with its user."""
 
     def in_use(self) -> bool:
-        """Whether a run uses it at this moment; if none does, none begins to before `remove`."""
+        """Whether another run uses the schema at this moment. If none does, none begins to use it before `remove`."""
         return not self.acquire()
 
     def remove(self) -> Sequence[str]:
@@ -201,7 +201,7 @@ class TrialTables(OwnedTables[OracleConnection]):
 
     def tables(self) -> Mapping[str, str]:
         """The trials' tables, of unknown size."""
-        return {str(name): "" for name, _, own in self._server.rows(_LISTED) if own and name not in _BESIDE}
+        return {str(name): "" for name, _, is_own in self._server.rows(_LISTED) if is_own and name not in _BESIDE}
 
 
 BOARD = Dialect(

@@ -55,10 +55,10 @@ class OracleConnection(DbApiConnection):
             while rows := cursor.fetchmany(5 * cursor.arraysize):
                 yield rows
 
-    def many(self, cursor: Any, statement: str, rows: Sequence[Sequence[object]], sizes: Sequence[object]) -> int:
-        """Executes the statement for each row in one call; `sizes` are its parameters' types. Returns rows changed."""
+    def many(self, cursor: Any, statement: str, rows: Sequence[Sequence[object]], types: Sequence[object]) -> int:
+        """Executes the statement for each row in one call; `types` are its parameters' types. Returns rows changed."""
         with self.errors():
-            cursor.setinputsizes(*sizes)
+            cursor.setinputsizes(*types)
             cursor.executemany(statement, rows)
             return int(cursor.rowcount)
 

@@ -61,8 +61,8 @@ def create(table: Table, options: EngineOptions) -> tuple[str, ...]:
     columns = ["created NUMBER(19) NOT NULL"] if table.by_date else []
     columns += [f"key {core.sql_type(table.column)}{default} NOT NULL"]
     if table.payload:
-        empty = table.lengths is not None and table.lengths.least == 0  # to Oracle an empty text is NULL
-        columns.append(f"payload {payload_type(table.payload)}{'' if empty else ' NOT NULL'}")
+        may_be_empty = table.lengths is not None and table.lengths.least == 0  # to Oracle an empty text is NULL
+        columns.append(f"payload {payload_type(table.payload)}{'' if may_be_empty else ' NOT NULL'}")
     if table.key == "clustered":
         columns.append(f'CONSTRAINT "{core.index_name(table)}" PRIMARY KEY (key)')
         return (f"CREATE TABLE {name(table)} ({', '.join(columns)}) ORGANIZATION INDEX",)
@@ -76,8 +76,8 @@ def create(table: Table, options: EngineOptions) -> tuple[str, ...]:
 
 
 def rebuild(table: Table, fill: int) -> str:
-    """The statement that builds the key's index again. Oracle rebuilds no primary index of an index-organised table
-    (ORA-28650): such a table moves instead."""
+    """The statement that builds the key's index again, with `fill` % of its blocks filled. Oracle rebuilds no primary
+    index of an index-organised table (ORA-28650): such a table moves instead."""
     pctfree = f"PCTFREE {100 - int(fill)}"
     if table.key == "clustered":
         return f"ALTER TABLE {name(table)} MOVE {pctfree}"
@@ -97,7 +97,7 @@ def insert(table: Table) -> str:
 
 
 def entry_bytes(column: Column, payload: int, key: KeyRole) -> int:
-    """Bytes of an entry in a leaf of the key's index."""
+    """Bytes of an entry in a leaf of the key's index, which is the table itself if the key is clustered."""
     width = column.width or core.WIDEST_KEY
     if key == "clustered":
         return records.table_entry(width, payload if payload <= WIDEST_TEXT else _LOCATOR_BYTES)
@@ -144,7 +144,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', "") + '"' if not re.fullmatch(r"[a-z][a-z0-9_]*", name) else name
 
 
-def _default(table: KeyedTable) -> tuple[str, str]:
+def _declaration(table: KeyedTable) -> tuple[str, str]:
     """(the key column's clause by which the server makes keys: DEFAULT … or GENERATED …, a note for the user). The
     clause is empty if the server makes no such keys."""
     version = release_number(table.version)
@@ -154,8 +154,8 @@ def _default(table: KeyedTable) -> tuple[str, str]:
             return server_keys.declaration, "The server numbers the rows."
         note = "SYS_GUID() is no UUID of any version, and the next key can be guessed. Its order is not documented."
         return server_keys.declaration, note
-    random = table.layout == RANDOM and table.column.name == "raw16" and version >= _UUID
-    if random and not table.by_clients:
+    has_uuid_function = table.layout == RANDOM and table.column.name == "raw16" and version >= _UUID
+    if has_uuid_function and not table.by_clients:
         return "DEFAULT UUID()", f"{core.SERVER_MAKES} UUID() is new in 26ai."
     note = BY_CLIENTS if table.by_clients else core.NO_FUNCTION
     if table.column.name == "raw16":
@@ -165,7 +165,7 @@ def _default(table: KeyedTable) -> tuple[str, str]:
 
 def creating(table: KeyedTable) -> Sequence[Statement]:
     """The statement that creates a user's table, a heap, with the key's index beside it."""
-    declaration, note = _default(table)
+    declaration, note = _declaration(table)
     column = " ".join(filter(None, ["id", core.sql_type(table.column), declaration, "NOT NULL"]))
     sql = (
         f"CREATE TABLE {_quoted(table.name)} (\n  {column},\n  created_at TIMESTAMP(3) DEFAULT SYSTIMESTAMP NOT NULL,\n"
@@ -177,8 +177,8 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
 
 
 def switching(table: KeyedTable) -> Sequence[Statement]:
-    """The step that the application takes; no statement, because no Oracle has run one that changes a default."""
-    return [core.step_instead_of_default(table, *_default(table)) or UNTESTED]
+    """One step that is no statement: what the application does, or that no Oracle has run a change of a default."""
+    return [core.step_instead_of_default(table, *_declaration(table)) or UNTESTED]
 
 
 def rebuilding(_table: KeyedTable) -> Sequence[Statement]:
@@ -192,11 +192,11 @@ def converting(_table: KeyedTable, _into: KeyedTable, *, same_keys: bool = False
 
 
 def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
-    """A random UUID that new rows get from a default, and old rows in ranges of the key. Before UUID() a default could
-    call SYS_GUID alone, whose next value can be guessed."""
+    """The statements that add a random UUID: new rows get it from a default, old rows in ranges of the key. Releases
+    without UUID() have only SYS_GUID() for a default, whose next value can be guessed."""
     if table.column.form != "int" or release_number(table.version) < _UUID:
         return [UNTESTED]
-    name, index, check = (_quoted(table.name + end) for end in ("", "_public_id", "_public_id_set"))
+    name, index, check = (_quoted(table.name + ending) for ending in ("", "_public_id", "_public_id_set"))
     alter, brief = f"ALTER TABLE {name}", "The table, for a moment, after running transactions: set DDL_LOCK_TIMEOUT."
     online = "Reads and writes go on."
     steps = (

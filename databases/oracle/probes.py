@@ -25,7 +25,7 @@ SIZES = (
 
 
 def sizes(connection: OracleConnection, table: Table) -> Mapping[str, int]:
-    """Bytes of the segments of table and index, by name."""
+    """Bytes of the segments of the table and of the key's index, by name."""
     names = {"first": table.name, "second": index_name(table)}
     return {str(name): int(size) for name, size in connection.rows(SIZES, names)}
 
@@ -96,7 +96,7 @@ class SessionsProbe(ServerProbe[OracleConnection]):
     )
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """The writers' statistics; splits only where the key's index is the only one. Leaf splits include appends."""
+        """The sums of the writers' statistics; splits only if the key's index is the table's only one."""
         try:
             total = {str(name): int(value) for name, value in self._server.rows(KEPT)}
         except ServerError as error:
@@ -105,7 +105,8 @@ class SessionsProbe(ServerProbe[OracleConnection]):
             return Reading.absent(self.supplies, _NO_STATISTICS)
         if table.other_indexes:
             redo = Reading(Metric.LOG_BYTES, float(total[REDO]), "measured")
-            return [*Reading.absent(self.supplies[:-1], _TWO_INDEXES), redo]
+            return [*Reading.absent(self.supplies[:-1], _TWO_INDEXES), redo]  # all but the bytes of redo
         leaf_splits, appends = total[LEAF_SPLITS], total[APPENDS]
         branch_splits = total[BRANCH_SPLITS] + total[ROOT_SPLITS]
+        # leaf splits include appends
         return measured(self.supplies, (appends, leaf_splits - appends, leaf_splits, branch_splits, total[REDO]))

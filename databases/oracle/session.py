@@ -29,7 +29,7 @@ class OracleSession(ArraySession[OracleConnection]):
         of_columns = {"created": driver.DB_TYPE_NUMBER, "key": self._key_type, "payload": payload_type}
         self._types = [of_columns[column] for column in sent_columns(table)]
         """Of an INSERT's parameters. Without them the driver inspects each value and resizes buffers."""
-        self._before: Mapping[str, int] | None = None
+        self._before: Mapping[str, int] | None = None  # None: not asked for yet; empty: not permitted
 
     def ready(self) -> None:
         """Notes the session's statistics before its first row; none where it may not read them, as the probe says."""

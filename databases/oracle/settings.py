@@ -28,7 +28,7 @@ def for_profile(profile: Profile, cache: CacheSize) -> Settings:
 
 
 def statements(settings: Settings) -> tuple[str, ...]:
-    """The statements that set them on a server of ours, in the container database's root."""
+    """The statements that make these settings on a server that keybench starts, in the container database's root."""
     return tuple(f"ALTER SYSTEM SET {name} = {value} SCOPE = MEMORY" for name, value in settings.values.items())
 
 
@@ -59,8 +59,8 @@ _PORT = "1521"
 
 
 def address_of(url: str, preferred: Mapping[str, str]) -> Address:
-    """The address of an oracle:// URL, its password replaced by a reference. `preferred`: options before its own.
-    UsageError, without the URL, where it cannot be understood, has an unknown option or names no user or service."""
+    """The address of an oracle:// URL, its password replaced by a reference. Options in `preferred` come before its
+    own. UsageError, without the URL, if it cannot be understood, has an unknown option or names no user or service."""
     parts = _FORM.parse(url)
     if not parts.path or not parts.user:
         raise _FORM.misunderstood()

@@ -47,7 +47,7 @@ class PostgresAdmin(AdminConnection, Admin):
             "SELECT current_setting('max_connections')::int - count(*) FILTER (WHERE backend_type = 'client backend')"
             " - CASE WHEN usesuper THEN 0 ELSE (SELECT coalesce(sum(setting::int), 0) FROM pg_settings"
             "   WHERE name = ANY(%s)) END,"
-            " nullif((SELECT datconnlimit FROM pg_database WHERE datname = current_database()), -1)"
+            " nullif((SELECT datconnlimit FROM pg_database WHERE datname = current_database()), -1)"  # -1: no limit
             "   - count(*) FILTER (WHERE datname = current_database()),"
             " nullif((SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user), -1)"
             "   - count(*) FILTER (WHERE usename = current_user)"
@@ -70,7 +70,7 @@ class PostgresAdmin(AdminConnection, Admin):
         """The settings of `settings.RECORDED`, and the collation of the database."""
         listed = self.rows(
             "SELECT lower(name), current_setting(name) FROM pg_settings WHERE lower(name) = ANY(%s) ORDER BY 1",
-            list(settings.RECORDED),
+            list(settings.RECORDED),  # in small letters; the server writes `TimeZone`
         )
         return {**dict(listed), "database_collation": str(self.value(_COLLATION))}
 
@@ -115,8 +115,9 @@ class PostgresAdmin(AdminConnection, Admin):
     def stored_transactions(self, table: Table) -> tuple[EncodedKeys, NDArray[np.int64]]:
         """(all keys in heap order, the transaction that inserted each). The table holds at least one row."""
         transaction_and_key = f"int8send(xmin::text::bigint) || {self._sent_key(table)}"
-        both = np.concatenate(list(self._joined(table, transaction_and_key, 8 + key_bytes(table.column))))
-        return key_array(table, both[:, 8:]), np.ascontiguousarray(both[:, :8]).view(">i8").ravel().astype(np.int64)
+        width = 8 + key_bytes(table.column)  # a transaction has 8 bytes
+        rows = np.concatenate(list(self._joined(table, transaction_and_key, width)))
+        return key_array(table, rows[:, 8:]), np.ascontiguousarray(rows[:, :8]).view(">i8").ravel().astype(np.int64)
 
     def page_order(self, table: Table) -> PageOrder | None:
         """The leaves of the key's index; None if this user may not read its pages."""
@@ -144,8 +145,8 @@ class PostgresAdmin(AdminConnection, Admin):
         """The bytes of an expression for every row in heap order, a range of heap pages at a time: uint8 (rows, width).
         A plain scan may give rows in another order (parallel and synchronised scans)."""
         name = ddl.name(table)
-        pages = self.value("SELECT pg_relation_size(%s::regclass)", name) // self.page_bytes
-        for first in range(0, pages, _SLICE_PAGES):
+        heap_pages = self.value("SELECT pg_relation_size(%s::regclass)", name) // self.page_bytes
+        for first in range(0, heap_pages, _SLICE_PAGES):
             joined = self.binary(
                 f"SELECT string_agg({expression}, ''::bytea ORDER BY ctid) FROM {name} "  # noqa: S608  # our own names
                 f"WHERE ctid >= '({first},0)' AND ctid < '({first + _SLICE_PAGES},0)'"
@@ -170,8 +171,8 @@ class PostgresAdmin(AdminConnection, Admin):
         self.rows(f"VACUUM (INDEX_CLEANUP ON) {ddl.name(table)}")
 
     def updates(self, table: Table) -> tuple[int, int] | None:
-        """By the table's statistics, which sessions bring up to date when they end; before version 15, they do so at
-        moments that nobody knows."""
+        """(rows updated, those of them that added no entry to any index), by the table's statistics. Sessions bring
+        these up to date when they end; before version 15, at moments that nobody knows: None."""
         if self.version < ddl.STATISTICS_ON_DEMAND:
             return None
         statement = (
@@ -239,13 +240,13 @@ class Schema(OwnedTables[AdminConnection]):
                 self._server.rows(f"COMMENT ON SCHEMA {SCHEMA} IS '{COMMENT}'")
 
     def in_use(self) -> bool:
-        """Whether a run with another connection uses it at this moment."""
+        """Whether a run, which has another connection, uses the schema at this moment."""
         with self._server.errors(), self._server.raw.transaction():
             return self._locked_out()
 
     def tables(self) -> Mapping[str, str]:
         """The trials' tables, by their comment."""
-        return {str(name): str(size) for name, size, own in self._server.rows(_LISTED) if own}
+        return {str(name): str(size) for name, size, is_own in self._server.rows(_LISTED) if is_own}
 
     def is_marked(self) -> bool:
         """Whether keybench made the schema."""

@@ -38,7 +38,7 @@ def conninfo(address: Address) -> str:
     parameters |= {name: value for name, value in address.parameters.items() if name not in _NOT_THE_DRIVERS}
     if address.secret:
         parameters["password"] = address.secret.reveal()
-    return make_conninfo("", **{**parameters, "client_encoding": "UTF8"})
+    return make_conninfo("", **{**parameters, "client_encoding": "UTF8"})  # whatever the URL says
 
 
 def place(address: Address) -> str:
@@ -74,10 +74,11 @@ class _Connection(psycopg.Connection[Any]):
     seconds = ANSWER_SECONDS
 
     def wait(self, gen: Any, *arguments: Any, **named: Any) -> Any:
-        """Works as the driver's, whose loop asks the generator again at short intervals."""
+        """Works as the driver's. Its loop resumes the generator at short intervals, even if nothing has come."""
         return super().wait(self._limited(gen), *arguments, **named)
 
     def _limited(self, gen: Any) -> Any:
+        """The driver's generator, until the deadline: yields what `gen` waits for, and sends it what is ready."""
         deadline = time.monotonic() + self.seconds
         try:
             state = next(gen)
@@ -141,7 +142,7 @@ class AdminConnection(DbApiConnection):
         """The server's version as libpq numbers it: 180004."""
 
     def limit(self, seconds: float) -> None:
-        """Lets no statement wait longer."""
+        """Lets no statement from now on take longer."""
         self.raw.seconds = seconds
 
     @cached_property
@@ -212,12 +213,13 @@ _OTHERS: Final = {"cockroachdb": "CockroachDB", "-yb-": "YugabyteDB"}
 
 
 def require_postgresql(version: str) -> None:
-    """EnvironmentMissing if that answer to `SELECT version()` is another system's: its figures need another name."""
+    """EnvironmentMissing if the answer to `SELECT version()` is another system's: its figures need another name."""
     for mark, title in _OTHERS.items():
         if mark in version.lower():
+            short = version.partition(" (")[0].partition(" on ")[0]  # without the machine and the compiler
             raise EnvironmentMissing(
-                f"this server is {title} ({version.partition(' (')[0].partition(' on ')[0]}), not PostgreSQL, and "
-                "keybench has no adapter of it: give the URL of a PostgreSQL."
+                f"this server is {title} ({short}), not PostgreSQL, and keybench has no adapter of it: give the URL of "
+                "a PostgreSQL."
             )
 
 
@@ -241,11 +243,11 @@ def address_of(text: str, _chosen: Mapping[str, str]) -> Address:
 
 def _check_options(parts: url.Url) -> None:
     """UsageError for an option that libpq does not know, and for one that it marks as a secret."""
-    # Whether libpq marks each option as a secret.
-    known = {option.keyword.decode(): option.dispchar == b"*" for option in Conninfo.get_defaults()}
+    # All options of libpq, and whether it marks each as a secret.
+    is_secret = {option.keyword.decode(): option.dispchar == b"*" for option in Conninfo.get_defaults()}
     after_password = False
     for name, _ in parts.options:
-        if name not in known and name not in _ALIASES:
+        if name not in is_secret and name not in _ALIASES:
             # It may be a piece of the password, after an & that was not written as %26.
             shown = "" if after_password else f" {name}"
             raise UsageError(
@@ -254,5 +256,5 @@ def _check_options(parts: url.Url) -> None:
             )
         if name == url.PASSWORD:
             after_password = True
-        elif known.get(name) or name in _KEYS:
+        elif is_secret.get(name) or name in _KEYS:
             raise UsageError(f"{name} in a URL is not supported: use a service file.")

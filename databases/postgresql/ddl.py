@@ -53,18 +53,20 @@ def name(table: Table) -> str:
 
 
 def create(table: Table) -> tuple[str, ...]:
-    """The statements that create the table, without its parent. The key's index is the primary key's. A table by date
-    has an index on the time of creation, because PostgreSQL keeps no table in an index's order."""
+    """The statements that create the table, without its parent. The key's index is the primary key's; a foreign key has
+    one of its own. A table by date has an index on the time of creation, because PostgreSQL keeps no table in an
+    index's order."""
     payload = ", payload text NOT NULL" if table.payload else ""
     status = ", status integer NOT NULL DEFAULT 0" if table.status else ""
     default = f" {table.server_keys.declaration}" if table.server_keys else ""
     created = "created bigint NOT NULL, " if table.by_date else ""
-    filled = f"fillfactor = {fill}" if (fill := table.settings.get("fillfactor")) else ""
-    constraint = "NOT NULL" if table.key == "fk" else f"PRIMARY KEY{f' WITH ({filled})' if filled else ''}"
-    stored = [f"fillfactor = {heap_fill}"] if (heap_fill := table.settings.get("heap_fillfactor")) else []
+    index_fill = f"fillfactor = {fill}" if (fill := table.settings.get("fillfactor")) else ""
+    primary = f"PRIMARY KEY WITH ({index_fill})" if index_fill else "PRIMARY KEY"
+    constraint = "NOT NULL" if table.key == "fk" else primary
+    heap_options = [f"fillfactor = {heap_fill}"] if (heap_fill := table.settings.get("heap_fillfactor")) else []
     if table.settings.get("autovacuum") != "on":
-        stored += ["autovacuum_enabled = false", "toast.autovacuum_enabled = false"]
-    options = f" WITH ({', '.join(stored)})" if stored else ""
+        heap_options += ["autovacuum_enabled = false", "toast.autovacuum_enabled = false"]
+    options = f" WITH ({', '.join(heap_options)})" if heap_options else ""
     statements = [
         f"CREATE TABLE {name(table)} ({created}key {table.column.sql_type} {constraint}{default}{payload}{status})"
         + options
@@ -75,16 +77,16 @@ def create(table: Table) -> tuple[str, ...]:
     if table.by_date:
         statements.append(f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)')
     if table.key == "fk":
-        apart = f"{DEDUPLICATE} = off" if table.settings.get(DEDUPLICATE) == "off" else ""
-        of_index = ", ".join(filter(None, [apart, filled]))
+        no_merging = f"{DEDUPLICATE} = off" if table.settings.get(DEDUPLICATE) == "off" else ""
+        index_options = ", ".join(filter(None, [no_merging, index_fill]))
         statements.append(f'CREATE INDEX "{table.name}_key" ON {name(table)} (key)')
-        if of_index:
-            statements[-1] += f" WITH ({of_index})"
+        if index_options:
+            statements[-1] += f" WITH ({index_options})"
     return tuple(statements)
 
 
 def marked(name: str) -> str:
-    """The end of a statement that creates a table: its mark. Statements sent together are one transaction."""
+    """The end of a statement that creates a table: a second one, its mark. Sent together, both are one transaction."""
     return f"; COMMENT ON TABLE {name} IS '{COMMENT}'"
 
 
@@ -95,7 +97,7 @@ def is_primary(table: Table) -> bool:
 
 def columns(table: Table) -> str:
     """The columns, in the order in which rows are sent."""
-    return ", ".join(["created"] * table.by_date + ["key"] + ["payload"] * bool(table.payload))
+    return ", ".join(["created"] * table.by_date + ["key"] + ["payload"] * bool(table.payload))  # * False: none
 
 
 def sender(column: Column) -> str:
@@ -137,7 +139,7 @@ SERVER_KEYS = (
 
 
 def check(keys: ServerKeys, version: int) -> None:
-    """Raises ServerError if a server of that version (as libpq numbers it) cannot make these keys."""
+    """Raises ServerError if a server of this version, as libpq numbers it, cannot make these keys."""
     if version < keys.min_version:
         raise ServerError(
             f"{keys.name} keys are made by PostgreSQL {keys.min_version // 10_000} and newer, and this server is "
@@ -148,7 +150,6 @@ def check(keys: ServerKeys, version: int) -> None:
 _DOCS = "https://www.postgresql.org/docs/18/"
 _COMBS = frozenset({"rt-comb-postgresql", "marten"})
 _NEWEST = SERVER_UUID_V7
-_ALTER_TABLE = f"{_DOCS}sql-altertable.html"
 _WEAK = "SHARE UPDATE EXCLUSIVE: reads and writes go on."
 _BRIEF = "ACCESS EXCLUSIVE on the table, for a moment: no row is read. Set lock_timeout, so that it never queues long."
 
@@ -168,10 +169,15 @@ def _function(name: str, note: str) -> Statement:
     """The statement that creates one of keybench's SQL functions for users."""
     script = scripts("keybench.databases.postgresql")[name]
     body = "\n".join(line for line in script.splitlines() if not line.startswith("--")).strip().removesuffix(";")
-    return Statement(body, note, True, f"{_DOCS}sql-createfunction.html")
+    return _tested(body, note, "sql-createfunction")
 
 
-def _maker(table: KeyedTable) -> tuple[list[Statement], str, str]:
+def _tested(sql: str, note: str, page: str, locks: str = "") -> Statement:
+    """A statement that the tests run; `page` is that of PostgreSQL's manual."""
+    return Statement(sql, note, confirmed=True, source=f"{_DOCS}{page}.html", locks=locks)
+
+
+def _declaration(table: KeyedTable) -> tuple[list[Statement], str, str]:
     """(statements for what has to be created first, the declaration after the column's type by which the server makes
     keys, a note for the user). The declaration is empty if the server makes no such keys."""
     version = version_number(table.version)
@@ -180,8 +186,8 @@ def _maker(table: KeyedTable) -> tuple[list[Statement], str, str]:
     if server_keys := core.server_made(SERVER_KEYS, table.layout, table.column, version):
         return [], server_keys.declaration, core.note_on_server_keys(server_keys, table.layout)
     if core.uuid_version(table.layout) == 7 and table.column.name == "uuid":
-        dear = "It costs a row more time than its index does: keys made by the application are cheaper."
-        first = _function("uuid_v7", f"Before version 18 the server has no uuidv7(). {dear}")
+        cost = "It costs a row more time than its index does: keys made by the application are cheaper."
+        first = _function("uuid_v7", f"Before version 18 the server has no uuidv7(). {cost}")
         return [first], "DEFAULT uuid_v7()", core.SERVER_MAKES
     if table.layout in _COMBS and table.column.name == "uuid":
         first = _function("new_comb", "A random GUID whose first six bytes are milliseconds.")
@@ -190,46 +196,40 @@ def _maker(table: KeyedTable) -> tuple[list[Statement], str, str]:
 
 
 def creating(table: KeyedTable) -> Sequence[Statement]:
-    """The table with its key, and first the function that makes keys, if the server lacks one."""
-    first, declaration, note = _maker(table)
+    """The statement that creates a user's table; before it, if the server lacks it, the function that makes keys."""
+    first, declaration, note = _declaration(table)
     key = " ".join(filter(None, ["id", table.column.sql_type, declaration, "PRIMARY KEY"]))
     sql = f"CREATE TABLE {core.identifier(table.name)} (\n  {key},\n  created_at timestamptz NOT NULL DEFAULT now()\n)"
     if layout(table.layout).kind == "uuid" and table.column.form == "text":
         note += " As text, a key takes 37 bytes instead of 16: prefer the type uuid."
-    return [*first, Statement(sql, note, True, f"{_DOCS}datatype-uuid.html")]
+    return [*first, _tested(sql, note, "datatype-uuid")]
 
 
 def switching(table: KeyedTable) -> Sequence[Statement]:
-    """A new default; with keys of the application, nothing to run."""
-    first, declaration, note = _maker(table)
+    """The statements that give the key a new default; where there can be none, the step that people take instead."""
+    first, declaration, note = _declaration(table)
     if step := core.step_instead_of_default(table, declaration, note):
         return [step]
     return [*first, _altering(table, f"ALTER COLUMN id SET {declaration}", note)]
 
 
 def rebuilding(table: KeyedTable) -> Sequence[Statement]:
-    """The index of the primary key, online, and its statistics."""
+    """The statement that builds the primary key's index again, online; before it, for random keys, a fill factor."""
     index = core.identifier(f"{table.name}_pkey")
-    docs = f"{_DOCS}sql-reindex.html"
-    weak = f"{_WEAK} It waits for transactions that began before it."
-    listed = [
-        Statement(
-            f"REINDEX INDEX CONCURRENTLY {index}",
-            "Needs room for a second index until it ends, and no transaction around it. If it fails, drop the invalid "
-            f"index {table.name}_pkey_ccnew and run it again.",
-            True,
-            docs,
-            weak,
-        )
-    ]
+    locks = f"{_WEAK} It waits for transactions that began before it."
+    note = (
+        "Needs room for a second index until it ends, and no transaction around it. If it fails, drop the invalid "
+        f"index {table.name}_pkey_ccnew and run it again."
+    )
+    steps = [_tested(f"REINDEX INDEX CONCURRENTLY {index}", note, "sql-reindex", locks)]
     if layout(table.layout).order == "none":
         sql = f"ALTER INDEX {index} SET (fillfactor = 80)"
         note = (
             "Only where random keys stay: more free room puts the next wave of splits off, and makes the index larger "
             "at once."
         )
-        listed.insert(0, Statement(sql, note, True, f"{_DOCS}sql-alterindex.html", "SHARE UPDATE EXCLUSIVE."))
-    return listed
+        steps.insert(0, _tested(sql, note, "sql-alterindex", "SHARE UPDATE EXCLUSIVE."))
+    return steps
 
 
 _SAME_KEY = {
@@ -241,49 +241,42 @@ _SAME_KEY = {
 
 
 def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:
-    """A new key beside the old one. New rows get it from a default, or from a trigger if it is the old key; old rows in
-    batches. Then the two change places in one short transaction."""
-    functions, declaration, note = _maker(into)
+    """The steps that put a new key beside the old one, and then let the two change places in one short transaction. New
+    rows get the new key from a default, or from a trigger if it is the old key in another type; old rows in batches."""
+    functions, declaration, note = _declaration(into)
     name, trigger = core.identifier(table.name), core.identifier(f"{table.name}_id_new")
     index, constraint = core.identifier(f"{table.name}_id_new"), core.identifier(f"{table.name}_pkey")
-    same_key = _SAME_KEY.get((table.column.name, into.column.name))
-    numbers = "IDENTITY" in declaration
+    key_in_new_type = _SAME_KEY.get((table.column.name, into.column.name), "")
+    is_identity = "IDENTITY" in declaration
     sequence = core.identifier(f"{table.name}_id_new_seq")
-    if numbers:  # adding an identity column would write the whole table again
+    if is_identity:  # adding an identity column would write the whole table again
         literal = sequence.replace("'", "''")
         declaration = f"DEFAULT nextval('{literal}')"
-    # what new rows get before the change: where the application is to make keys, any that is unique will do
+    # what new rows get before the two change places: if the application is to make keys, any unique one will do
     meanwhile = declaration or ("DEFAULT gen_random_uuid()" if into.column.name == "uuid" else "")
-    if not (same_key if same_keys else meanwhile):
+    if not (key_in_new_type if same_keys else meanwhile):
         return [UNTESTED]
     steps = [_altering(table, f"ADD COLUMN id_new {into.column.sql_type}", note)]
-    change = [f"ALTER TABLE {name} ALTER COLUMN id_new SET NOT NULL"]
-    if numbers:
+    exchange = [f"ALTER TABLE {name} ALTER COLUMN id_new SET NOT NULL"]  # the statements of the short transaction
+    if is_identity:
         sql = f"CREATE SEQUENCE {sequence} OWNED BY {name}.id_new"
-        steps.append(Statement(sql, "Numbers the rows.", True, f"{_DOCS}sql-createsequence.html"))
+        steps.append(_tested(sql, "Numbers the rows.", "sql-createsequence"))
     if same_keys:
-        sql = (
-            f"CREATE FUNCTION {trigger}() RETURNS trigger LANGUAGE plpgsql AS\n"
-            f"$$ BEGIN NEW.id_new := {same_key}; RETURN NEW; END $$"
-        )
-        steps.append(Statement(sql, "New rows have their key in both types.", True, f"{_DOCS}plpgsql-trigger.html"))
-        sql = f"CREATE TRIGGER {trigger} BEFORE INSERT ON {name}\n  FOR EACH ROW EXECUTE FUNCTION {trigger}()"
-        locks = "SHARE ROW EXCLUSIVE, for a moment: writes wait."
-        steps.append(Statement(sql, "", True, f"{_DOCS}sql-createtrigger.html", locks))
-        change += [f"DROP TRIGGER {trigger} ON {name}", f"DROP FUNCTION {trigger}()"]
+        steps += _copying_keys(name, trigger, key_in_new_type)
+        exchange += [f"DROP TRIGGER {trigger} ON {name}", f"DROP FUNCTION {trigger}()"]
         if declaration:
-            change.append(f"ALTER TABLE {name} ALTER COLUMN id_new SET {declaration}")
+            exchange.append(f"ALTER TABLE {name} ALTER COLUMN id_new SET {declaration}")
     else:
         steps.append(_altering(table, f"ALTER COLUMN id_new SET {meanwhile}", "New rows get both keys."))
         if not declaration:
-            change.append(f"ALTER TABLE {name} ALTER COLUMN id_new DROP DEFAULT")
+            exchange.append(f"ALTER TABLE {name} ALTER COLUMN id_new DROP DEFAULT")
     fill = core.FILL_SAME_KEYS if same_keys else core.FILL_NEW_KEYS
     steps.append(
         Statement("", f"{fill} VACUUM between batches: each updated row leaves a dead one. {core.FILL_CHILDREN}")
     )
     steps += [_unique_index(table, index, "id_new"), *_checking(table, "id_new"), Statement("", core.STANDSTILL)]
-    change += [
-        f"ALTER TABLE {name} DROP CONSTRAINT {_check(table, 'id_new')},\n  DROP CONSTRAINT {constraint},\n  "
+    exchange += [
+        f"ALTER TABLE {name} DROP CONSTRAINT {_check_name(table, 'id_new')},\n  DROP CONSTRAINT {constraint},\n  "
         f"ADD CONSTRAINT {constraint} PRIMARY KEY USING INDEX {index}",
         f"ALTER TABLE {name} ALTER COLUMN id DROP IDENTITY IF EXISTS",
         f"ALTER TABLE {name} ALTER COLUMN id DROP DEFAULT, ALTER COLUMN id DROP NOT NULL",
@@ -292,51 +285,62 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
     ]
     note = "New rows have no old key. If anybody may still ask for old keys, index the column before this step."
     later = "NOT VALID makes the foreign key at once; validate it while programs run."
-    steps += [_transaction(change, note), Statement("", f"{core.AFTER_STANDSTILL} {later}")]
+    steps += [_transaction(exchange, note), Statement("", f"{core.AFTER_STANDSTILL} {later}")]
     return [*functions, *steps]
 
 
+def _copying_keys(table: str, trigger: str, key_in_new_type: str) -> list[Statement]:
+    """The statements that make a trigger, and its function of the same name, that gives new rows both keys."""
+    function = (
+        f"CREATE FUNCTION {trigger}() RETURNS trigger LANGUAGE plpgsql AS\n"
+        f"$$ BEGIN NEW.id_new := {key_in_new_type}; RETURN NEW; END $$"
+    )
+    sql = f"CREATE TRIGGER {trigger} BEFORE INSERT ON {table}\n  FOR EACH ROW EXECUTE FUNCTION {trigger}()"
+    locks = "SHARE ROW EXCLUSIVE, for a moment: writes wait."
+    note = "New rows have their key in both types."
+    return [_tested(function, note, "plpgsql-trigger"), _tested(sql, "", "sql-createtrigger", locks)]
+
+
 def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
-    """A random UUID that new rows get from a default, and old rows in ranges of the key."""
+    """The steps that add a random UUID to the rows: new ones get it from a default, old ones in ranges of the key."""
     if table.column.form != "int":
         return [UNTESTED]
-    version_number(table.version)
+    version_number(table.version)  # only for its UsageError
     name, make = core.identifier(table.name), "gen_random_uuid()"
-    fill = Statement(core.fill_public_ids(name, make), core.NEXT_RANGES, True, f"{_DOCS}sql-update.html", "Its rows.")
     return [
         _altering(table, "ADD COLUMN public_id uuid", core.PUBLIC_ID),
         _altering(table, f"ALTER COLUMN public_id SET DEFAULT {make}", "Only new rows get one."),
-        fill,
+        _tested(core.fill_public_ids(name, make), core.NEXT_RANGES, "sql-update", "Its rows."),
         _unique_index(table, core.identifier(f"{table.name}_public_id"), "public_id"),
         *_checking(table, "public_id"),
         _transaction(
             [
                 f"ALTER TABLE {name} ALTER COLUMN public_id SET NOT NULL",
-                f"ALTER TABLE {name} DROP CONSTRAINT {_check(table, 'public_id')}",
+                f"ALTER TABLE {name} DROP CONSTRAINT {_check_name(table, 'public_id')}",
             ]
         ),
     ]
 
 
 def _altering(table: KeyedTable, change: str, note: str = "", locks: str = _BRIEF) -> Statement:
-    return Statement(f"ALTER TABLE {core.identifier(table.name)} {change}", note, True, _ALTER_TABLE, locks)
+    return _tested(f"ALTER TABLE {core.identifier(table.name)} {change}", note, "sql-altertable", locks)
 
 
 def _unique_index(table: KeyedTable, index: str, column: str) -> Statement:
-    """Builds a unique index on a column, online."""
+    """The statement that builds a unique index on a column, online."""
     sql = f"CREATE UNIQUE INDEX CONCURRENTLY {index} ON {core.identifier(table.name)} ({column})"
     note = "Reads the whole table twice. No transaction around it. If it fails, drop the index and run it again."
-    return Statement(sql, note, True, f"{_DOCS}sql-createindex.html", _WEAK)
+    return _tested(sql, note, "sql-createindex", _WEAK)
 
 
-def _check(table: KeyedTable, column: str) -> str:
+def _check_name(table: KeyedTable, column: str) -> str:
     """The name of the constraint by which a column has no NULL."""
     return core.identifier(f"{table.name}_{column}_set")
 
 
 def _checking(table: KeyedTable, column: str) -> list[Statement]:
-    """Checks that a column has no NULL, so that SET NOT NULL afterwards reads no rows."""
-    check = _check(table, column)
+    """The statements that check that a column has no NULL, so that SET NOT NULL afterwards reads no rows."""
+    check = _check_name(table, column)
     return [
         _altering(
             table, f"ADD CONSTRAINT {check}\n  CHECK ({column} IS NOT NULL) NOT VALID", "For SET NOT NULL below."
@@ -348,4 +352,4 @@ def _checking(table: KeyedTable, column: str) -> list[Statement]:
 def _transaction(statements: Sequence[str], note: str = "") -> Statement:
     """Statements that take effect together."""
     locks = "ACCESS EXCLUSIVE, as short as the transaction: no row is read."
-    return Statement(";\n".join(["BEGIN", *statements, "COMMIT"]), note, True, _ALTER_TABLE, locks)
+    return _tested(";\n".join(["BEGIN", *statements, "COMMIT"]), note, "sql-altertable", locks)

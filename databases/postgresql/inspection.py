@@ -42,6 +42,8 @@ from keybench.model.column import Column
 _LAST: Final = 8  # pages at the end of a table that are always read
 _POINTERS: Final = 291  # rows that a page of 8 KiB holds at most (MaxHeapTuplesPerPage)
 _KEYS: Final = 10_000  # keys of a sample, at most
+_RUN: Final = 50  # rows of a sample that stay together, and pages of which one query reads the rows
+_DEFAULT_FILL: Final = 90  # nbtree's
 _HEADER, _SPECIAL, _POINTER, _ENTRY = 24, 16, 4, 8
 """Bytes of a page's header, of nbtree's data at its end, of a line pointer, and of an entry's header."""
 
@@ -76,6 +78,7 @@ class IndexEntries:
     width: int | None
     """Bytes of its columns; None if their width varies."""
     columns: int
+    """With those of INCLUDE."""
 
 
 class PostgresInspector(Inspector):
@@ -88,11 +91,12 @@ class PostgresInspector(Inspector):
             require_postgresql(str(server.value("SELECT version()")))
             server.rows("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY; SET max_parallel_workers_per_gather = 0")
             ((lock,), (statement,)) = server.rows(catalogue.LIMITS)
-            self._lock_seconds = min(lock / 1000 or LOCK_SECONDS, LOCK_SECONDS)  # a lower one stays
-            self._seconds = min(statement / 1000 or STATEMENT_SECONDS, STATEMENT_SECONDS)
+            # a lower limit of the server's own stays; 0 is none
+            self._lock_seconds = min(lock / 1000 or LOCK_SECONDS, LOCK_SECONDS)
+            self._statement_seconds = min(statement / 1000 or STATEMENT_SECONDS, STATEMENT_SECONDS)
             server.rows(
                 f"SET lock_timeout = '{1000 * self._lock_seconds:g}ms'; "
-                f"SET statement_timeout = '{1000 * self._seconds:g}ms'"
+                f"SET statement_timeout = '{1000 * self._statement_seconds:g}ms'"
             )
             server.limit(STATEMENT_SECONDS + SILENT_SECONDS)
             self._version = str(server.value("SHOW server_version"))
@@ -117,8 +121,8 @@ class PostgresInspector(Inspector):
         if not self._since:
             caveats.append("Rows a day are unknown: the server does not say since when it counts (no stats_reset).")
         promises = (
-            f"Each transaction is read-only; no statement runs for more than {self._seconds:g} s, or waits for a "
-            f"lock for more than {self._lock_seconds:g} s.",
+            f"Each transaction is read-only; no statement runs for more than {self._statement_seconds:g} s, or waits "
+            f"for a lock for more than {self._lock_seconds:g} s.",
             f"At most {PAGES + _LAST} pages of each table and {INDEX_PAGES:,} of each index are read.",
         )
         return About("postgresql", self._version, f"PostgreSQL {self._version}", promises, tuple(caveats))
@@ -126,8 +130,8 @@ class PostgresInspector(Inspector):
     def tables(self) -> Sequence[TableHere]:
         """All tables and views, the largest first."""
         tables = []
-        for row in self._server.rows(catalogue.TABLES):
-            schema, name, kind, oid, part_of, size, may_read, policy, tuples, pages, blocks, inserted, locked = row[:-1]
+        for *columns, children in self._server.rows(catalogue.TABLES):
+            schema, name, kind, oid, part_of, size, may_read, policy, tuples, pages, blocks, inserted, locked = columns
             refused = ""
             if kind in {"v", "m"}:
                 refused = "a view has no keys of its own: name its tables."
@@ -140,7 +144,7 @@ class PostgresInspector(Inspector):
             table = TableHere(
                 schema, name, _KINDS[kind], part_of, bytes=None if size is None else int(size),  # type: ignore[arg-type]
                 inserted=None if inserted is None else int(inserted), since=self._since, refused=refused,
-                rows_from=ROWS_HIDDEN if policy else "", children=int(row[-1]),
+                rows_from=ROWS_HIDDEN if policy else "", children=int(children),
             )  # fmt: skip
             tables.append(table)
             self._heaps[table.full_name] = HeapPages(
@@ -157,15 +161,12 @@ class PostgresInspector(Inspector):
         elif not heap.blocks:
             rows, origin = 0.0, "counted"
         else:
-            blocks = _spread(heap.blocks, PAGES // 4)
+            blocks = _spread(heap.blocks, PAGES // 4)  # fewer than `sample` reads: only a count is wanted
             statement = f"SELECT count(*) FROM {_quoted(table)} WHERE ctid = ANY(%s::tid[])"  # noqa: S608 (quoted)
             rows = float(self._server.value(statement, _places(blocks))) / len(blocks) * heap.blocks
             origin = "estimated from a sample"
-        width = self._server.rows(
-            "SELECT sum(avg_width)::float8 FROM pg_stats WHERE schemaname = %s AND tablename = %s",
-            table.schema,
-            table.name,
-        )[0][0]
+        widths = "SELECT sum(avg_width)::float8 FROM pg_stats WHERE schemaname = %s AND tablename = %s"
+        width = self._server.value(widths, table.schema, table.name)
         notes = "; ".join(filter(None, (origin, table.rows_from)))
         return replace(
             table, rows=float(round(rows)), rows_from=notes, row_bytes=None if width is None else float(width)
@@ -178,56 +179,56 @@ class PostgresInspector(Inspector):
         foreign = [tuple(row[0]) for row in self._server.rows(catalogue.FOREIGN, oid)]
         indexes, covered = [], set()
         listed = self._server.rows(catalogue.INDEXES, oid)
-        for name, number, primary, unique, partial, keys, width, method, options, names in listed:
-            if 0 in keys[:width] or not names:
-                continue  # an expression
+        for name, index_oid, primary, unique, partial, numbers, key_length, method, options, names in listed:
+            if 0 in numbers[:key_length] or not names:  # 0: an expression
+                continue
             key = tuple(str(column) for column in names)
             roles = key_roles(key, foreign, primary=primary, unique=unique)
             covered |= {reference for reference in foreign if key[: len(reference)] == reference}
             if not roles:
                 continue
-            note = "a partial index" if partial else "" if method == "btree" else f"a {method} index, no b-tree"
-            indexes.append(_index(str(name), key, roles, columns, note))
-            fill = next((int(each.partition("=")[2]) for each in options or () if each.startswith("fillfactor=")), 90)
-            widths = [int(columns[column][2]) if column in columns else -1 for column in key]
-            whole = _aligned(widths) if len(keys) == width and min(widths) > 0 else None
+            note = "" if method == "btree" else f"a {method} index, no b-tree"
+            indexes.append(_index(str(name), key, roles, columns, "a partial index" if partial else note))
+            fills = [int(each.partition("=")[2]) for each in options or () if each.startswith("fillfactor=")]
+            widths = [int(columns[column][2]) if column in columns else -1 for column in key]  # below 0: it varies
+            width = _aligned(widths) if len(numbers) == key_length and min(widths) > 0 else None
             self._indexes[table.full_name, str(name)] = IndexEntries(
-                int(number), fill=fill, width=whole, columns=len(keys)
+                int(index_oid), fill=fills[0] if fills else _DEFAULT_FILL, width=width, columns=len(numbers)
             )
         return indexes + [_index("", key, ("foreign key",), columns, "") for key in foreign if key not in covered]
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys from up to `PAGES` pages of the table and its last ones, in order of the rows' places in the table."""
-        # rows as (place, key's columns …), 50 pages a query
         blocks = _spread(self._heaps[table.full_name].blocks, PAGES)
         selected = ", ".join(map(_selected, index.key))
-        present = " AND ".join(f"{_bound(column)} IS NOT NULL" for column in index.columns)
-        rows: list[tuple[object, ...]] = []
-        for part in np.array_split(np.array(blocks, np.int64), max(1, len(blocks) // 50)):
+        present = " AND ".join(f"{_escaped(column)} IS NOT NULL" for column in index.columns)
+        rows: list[tuple[object, ...]] = []  # (place, key's columns …)
+        for part in np.array_split(np.array(blocks, np.int64), max(1, len(blocks) // _RUN)):
             rows += self._server.rows(
                 f"SELECT ctid::text, {selected} FROM {_quoted(table)} "  # noqa: S608 (quoted names)
                 f"WHERE ctid = ANY(%s::tid[]) AND {present}",
                 _places(part.tolist()),
             )
-        # of too many rows, every nth run of 50: neighbours in a run show who came after whom
-        every = max(1, -(-len(rows) // _KEYS))  # rounded up
-        rows = [row for i, row in enumerate(rows) if i // 50 % every == 0]
+        # of too many rows, every nth run: neighbours in a run show who came after whom
+        n = max(1, -(-len(rows) // _KEYS))  # rounded up
+        rows = [row for i, row in enumerate(rows) if i // _RUN % n == 0]
         places = np.array([str(row[0]).strip("()").split(",") for row in rows], np.int64).reshape(-1, 2)
-        at = places[:, 0] * 1000 + places[:, 1]  # page and row as one number: a page has fewer than 1,000 rows
-        # of a large table, each of the last pages stands for itself, and each other one for some pages
+        positions = places[:, 0] * 1000 + places[:, 1]  # page and row as one: a page has fewer than 1,000 rows
+        # of a large table, each of the last pages stands for itself, and each other one for several pages
         total = self._heaps[table.full_name].blocks
-        each = 1.0 if len(blocks) == total else total / PAGES
+        pages_each = 1.0 if len(blocks) == total else total / PAGES
         values, others = values_of(rows, index.key, 1)
         highest = None
-        if index.name and len(index.key) == 1 and index.key[0].most and not index.note:  # it looks at the index's end
-            at_end = f"{quoted(table.schema)}.{quoted(table.name)}"
-            highest = self._server.value(f"SELECT max({quoted(index.columns[0])}) FROM ONLY {at_end}")  # noqa: S608
+        if index.name and len(index.key) == 1 and index.key[0].most and not index.note:  # an index on one integer
+            name = f"{quoted(table.schema)}.{quoted(table.name)}"
+            # this reads only the end of the index
+            highest = self._server.value(f"SELECT max({quoted(index.columns[0])}) FROM ONLY {name}")  # noqa: S608
         return SampleHere(
             values,
-            arrival=at.astype(np.float64),
+            arrival=positions.astype(np.float64),
             arrival_from="position in the table",
-            after_the_one_before=np.diff(at, prepend=at[:1] - 2) == 1,  # - 2: the first follows none
-            weights=np.where(places[:, 0] >= total - _LAST, 1.0, each),
+            after_the_one_before=np.diff(positions, prepend=positions[:1] - 2) == 1,  # - 2: the first follows none
+            weights=np.where(places[:, 0] >= total - _LAST, 1.0, pages_each),
             pages_read=len(blocks),
             others=others,
             highest=highest,
@@ -243,62 +244,62 @@ class PostgresInspector(Inspector):
         total = int(self._server.value("SELECT pg_relation_size(%s::oid)", entries.oid)) // self._server.page_bytes
         # only in indexes of several columns, nbtree looks at a new entry's place (nbtsplitloc.c, _bt_afternewitemoff)
         halves = len(index.key) == 1
-        known = PagesHere(bytes=total * self._server.page_bytes, full=float(entries.fill), halves=halves)
+        figures = PagesHere(bytes=total * self._server.page_bytes, full=float(entries.fill), halves=halves)
         relation = str(self._server.value("SELECT %s::oid::regclass::text", entries.oid))
         try:
-            if self._pageinspect and total > 1:
-                return self._by_pageinspect(known, relation, total)
+            if self._pageinspect and total > 1:  # 1: the metapage alone
+                return self._by_pageinspect(figures, relation, total)
         except ServerError as error:
-            known = replace(known, missing=f"the index's pages cannot be read ({error}).")
+            figures = replace(figures, missing=f"the index's pages cannot be read ({error}).")
         width = entries.width
         if width is None and entries.columns == 1 and isinstance(sample.values, list) and sample.values:
-            width = round(float(np.mean([len(value) + 1 for value in sample.values])))
-        return self._by_sizes(known, table, index, width, total)
+            width = round(float(np.mean([len(value) + 1 for value in sample.values])))  # + 1: its length
+        return self._by_sizes(figures, table, index, width, total)
 
-    def _by_pageinspect(self, known: PagesHere, relation: str, total: int) -> PagesHere:
-        """`known` with the fill of all leaves of the index `relation`, or of a sample; it has `total` pages."""
-        whole = total - 1 <= INDEX_PAGES  # without the first page, which is the metapage
-        blocks = range(1, total) if whole else _spread(total - 1, INDEX_PAGES - _LAST)  # the latter count from 0
+    def _by_pageinspect(self, figures: PagesHere, relation: str, total: int) -> PagesHere:
+        """`figures` with the fill of all leaves, or of a sample of them. `relation`: the index; `total`: its pages."""
+        whole = total - 1 <= INDEX_PAGES  # without page 0, which is the metapage
+        blocks = range(1, total) if whole else [1 + block for block in _spread(total - 1, INDEX_PAGES - _LAST)]
         level = "btpo_level" if self._server.version >= 140_000 else "btpo"
         rows = self._server.rows(
             f"SELECT s.free_size, s.btpo_next, s.blkno FROM unnest(%s::int4[]) b, "  # noqa: S608
             f"LATERAL {self._pageinspect}.bt_page_stats(%s, b) s WHERE s.type IN ('l', 'r') AND s.{level} = 0",
-            [block + (not whole) for block in blocks],
+            list(blocks),
             relation,
         )
         room = self._server.page_bytes - _HEADER - _SPECIAL
         free, following, number = np.array(rows, np.int64).reshape(-1, 3).T
         used = 100 * (1 - free / room)
-        linked = following != 0
+        linked = following != 0  # 0: the last leaf
         return replace(
-            known,
+            figures,
             leaf_pages=len(used) / len(blocks) * (total - 1),
             density=float(used.mean()),
             backward=float(100 * (following[linked] < number[linked]).mean()) if linked.any() else 0.0,
             origin="measured" if whole else "sampled",
-            error=0.0 if whole else float(1.96 * used.std() / np.sqrt(len(used))),
+            error=0.0 if whole else float(1.96 * used.std() / np.sqrt(len(used))),  # of the 95 % interval
             pages_read=len(blocks),
         )
 
     def _by_sizes(
-        self, known: PagesHere, table: TableHere, index: IndexHere, width: int | None, total: int
+        self, figures: PagesHere, table: TableHere, index: IndexHere, width: int | None, total: int
     ) -> PagesHere:
-        """`known` with a density that follows from the entries' `width` in bytes, their number, and `total` pages.
-        Without it, with the reason, if the width is not known or equal keys may be merged."""
+        """`figures` with a density that follows from the entries' `width` in bytes, their number, and `total` pages.
+        Without a density, but with the reason, if the width is not known or equal keys may be merged."""
         has_every_row = "partial" not in index.note
         if width is None or not (table.rows and has_every_row and total > 1):
-            return replace(known, missing=known.missing or "the width of its entries is not known.")
+            return replace(figures, missing=figures.missing or "the width of its entries is not known.")
         if index.roles == ("foreign key",):
             reason = "entries of equal keys are stored together, so sizes do not tell."
-            return replace(known, missing=known.missing or reason)
+            return replace(figures, missing=figures.missing or reason)
         entry = -(-(_ENTRY + width) // 8) * 8 + _POINTER  # aligned to 8 bytes
         room = self._server.page_bytes - _HEADER - _SPECIAL
-        fanout = max(2.0, 0.7 * room / entry)  # of branch pages
+        fanout = max(2.0, 0.7 * room / entry)  # children of a branch page that is 70 % full
         leaves = (total - 1) * (1 - 1 / fanout)
         used = (table.rows / leaves + 1) * entry + _POINTER  # + 1: the high key
         return replace(
-            known, leaf_pages=leaves, density=min(100.0, 100 * used / room), origin="estimated",
-            missing=known.missing or "estimated from its size, the number of rows and the width of an entry.",
+            figures, leaf_pages=leaves, density=min(100.0, 100 * used / room), origin="estimated",
+            missing=figures.missing or "estimated from its size, the number of rows and the width of an entry.",
         )  # fmt: skip
 
     def whole(self, table: TableHere, index: IndexHere, column: Column, allow: Allow) -> WholeIndex:
@@ -318,12 +319,12 @@ class PostgresInspector(Inspector):
 def _index(
     name: str, key: tuple[str, ...], roles: tuple[Role, ...], columns: dict[str, tuple[object, ...]], note: str
 ) -> IndexHere:
-    """An index with these columns, as far as this user may read them."""
+    """An index on the columns `key`; its note also names those that this user may not read. `columns`: all, by name."""
     here = []
     for column in key:
         _, kind, width, sql_type, may_read = columns.get(column, ("", "", 0, "", False))
         form = _FORMS.get(str(kind)) if may_read else None
-        most = (1 << 8 * int(str(width)) - 1) - 1 if form == "int" else None
+        most = (1 << (8 * int(str(width)) - 1)) - 1 if form == "int" else None
         here.append(ColumnHere(column, str(sql_type), form, most=most))
         if not may_read:
             note = "; ".join(filter(None, [note, f"this user may not read the column {column}"]))
@@ -332,7 +333,7 @@ def _index(
 
 def _selected(column: ColumnHere) -> str:
     """The expression that gives a column's values in its form."""
-    name = _bound(column.name)
+    name = _escaped(column.name)
     if column.form == "number":
         return f"extract(epoch FROM {name})::float8" if column.sql_type.startswith(_MOMENTS) else f"{name}::float8"
     return _CASTS[column.form].format(name)
@@ -361,9 +362,9 @@ def _places(blocks: Sequence[int]) -> list[str]:
 
 def _quoted(table: TableHere) -> str:
     """The table's full name in a statement with values, without tables that inherit from it."""
-    return f"ONLY {_bound(table.schema)}.{_bound(table.name)}"
+    return f"ONLY {_escaped(table.schema)}.{_escaped(table.name)}"
 
 
-def _bound(name: str) -> str:
+def _escaped(name: str) -> str:
     """A quoted name, for a statement with values: there the driver takes a single `%` for the place of one."""
     return quoted(name).replace("%", "%%")

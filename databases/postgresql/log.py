@@ -48,7 +48,7 @@ def position(server: AdminConnection) -> str:
 
 def keep_log(server: AdminConnection, purpose: str, table: Table) -> None:
     """Makes a private server keep its log from here on, until `release_log`; does nothing on a user's own server. It
-    creates a replication slot named after purpose and table. The next trial replaces a slot that a failed one left."""
+    creates a temporary replication slot that reserves the log at once. The next trial drops what a failed one left."""
     if server.is_private:
         release_log(server, purpose, table)
         server.rows("SELECT pg_create_physical_replication_slot(%s, true, true)", _slot(purpose, table))
@@ -165,8 +165,8 @@ class PrivateLog:
 
     def dump(self, begin: str, end: str, *options: str) -> Iterator[bytes]:
         """What pg_waldump prints, with these options, of the log between two positions, in chunks."""
-        first, last = _bytes_before(begin), self._before_header(_bytes_before(end))
-        if first >= last:
+        first, stop = _bytes_before(begin), self._before_header(_bytes_before(end))
+        if first >= stop:
             return
         program = self.programs / "pg_waldump"
         if not program.exists():
@@ -174,8 +174,8 @@ class PrivateLog:
         command: list[str | Path] = [program, "--path", self.directory]
         # The command names the files. Otherwise pg_waldump takes the segment size from the first file that it finds,
         # which may be an empty file prepared for later.
-        files = [self._segment(first), self._segment(last - 1)]
-        command += ["--start", begin, "--end", f"{last >> 32:X}/{last & 0xFFFFFFFF:X}", *options, *files]
+        files = [self._segment(first), self._segment(stop - 1)]
+        command += ["--start", begin, "--end", f"{stop >> 32:X}/{stop & 0xFFFFFFFF:X}", *options, *files]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as dump:
             assert dump.stdout
             assert dump.stderr
@@ -219,7 +219,7 @@ class WalRecorder:
         tables = [table, replace(table, name=table.child, key="fk", child="")] if table.child else [table]
         try:
             records = insertion_records(self._server, self._begin, position(self._server))
-            sequence, *of_children = transactions(records, [name_in_log(self._server, each) for each in tables])
+            sequence, *child_sequences = transactions(records, [name_in_log(self._server, each) for each in tables])
         except UnreadableError as error:
             raise ServerError(f"the order of arrival cannot be read: {error}") from error
         finally:
@@ -227,25 +227,25 @@ class WalRecorder:
         keys, inserted_by = self._stored_transactions(table)
         if not np.array_equal(np.sort(sequence), np.sort(inserted_by)):
             raise ServerError(f"the log shows {len(sequence)} insertions into an index of {len(inserted_by)} rows.")
-        return Arrivals(keys, inserted_by, sequence, of_children[0] if of_children else None)
+        return Arrivals(keys, inserted_by, sequence, child_sequences[0] if child_sequences else None)
 
 
 def transactions(chunks: Iterable[bytes], relations: Sequence[str]) -> list[NDArray[np.int64]]:
     """The transaction of each insertion into the leaves of each of these indexes, in order. `chunks` are the text of
     log records, one record per line."""
-    parts = {relation.encode(): [np.empty(0, np.int64)] for relation in relations}
+    numbers_by_relation = {relation.encode(): [np.empty(0, np.int64)] for relation in relations}
     for lines in _whole_lines(chunks):
         records = _INSERTION.findall(lines)
-        for wanted, numbers in parts.items():
-            numbers.append(np.array([number for number, index in records if index == wanted], np.int64))
-    return [np.concatenate(numbers) for numbers in parts.values()]
+        for relation, numbers in numbers_by_relation.items():
+            numbers.append(np.array([number for number, index in records if index == relation], np.int64))
+    return [np.concatenate(numbers) for numbers in numbers_by_relation.values()]
 
 
 def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The text of the chunks in new chunks, each of which ends where a line ends."""
     rest = b""
     for chunk in itertools.chain(chunks, [b"\n"]):  # so that the last line ends too
-        lines, newline, rest = (rest + chunk).rpartition(b"\n")
+        lines, newline, rest = (rest + chunk).rpartition(b"\n")  # `rest`: a line that goes on in the next chunk
         yield lines + newline
 
 
@@ -276,7 +276,7 @@ class Splits:
 def count_splits(chunks: Iterable[bytes], relation: str, capacity: int) -> Splits:
     """Counts the splits in the text of log records, one record per line. `relation` is tablespace/database/file as in
     the log; `capacity` is the number of entries of a full rightmost leaf."""
-    wanted = relation.encode()
+    name = relation.encode()
     kinds = {"appends": 0, "edge": 0, "interior": 0, "branch": 0}
     for lines in _whole_lines(chunks):
         for record in _SPLIT.findall(lines):
@@ -284,7 +284,7 @@ def count_splits(chunks: Iterable[bytes], relation: str, capacity: int) -> Split
             if not parts:
                 raise UnreadableError(f"a split record of unknown form: {record[:120].decode('ascii', 'replace')}")
             level, place, index = parts.groups()
-            if index == wanted:  # the module's docstring has the rule
+            if index == name:  # the module's docstring has the rule
                 on_rightmost_leaf = "appends" if int(place) > capacity else "edge"
                 on_leaf = "interior" if b"blkref #2" in record else on_rightmost_leaf
                 kinds["branch" if int(level) else on_leaf] += 1
@@ -299,21 +299,22 @@ class SplitsProbe(ServerProbe[AdminConnection]):
     def __init__(self, server: AdminConnection) -> None:
         super().__init__(server)
         self._begin = ""
-        self._leaves = 1
+        self._leaves = 1  # of the index before the trial
 
     def before(self, table: Table) -> None:
         """Notes the log's position and the leaves. A private server keeps its log from there on until `after`."""
         keep_log(self._server, _SPLITS_SLOT, table)
-        self._leaves = self._leaves_now(table)
+        self._leaves = self._count_leaves(table)
         self._begin = position(self._server)
 
-    def _leaves_now(self, table: Table) -> int:
-        """The number of leaves now. An index of one page is not read, because reading takes a checkpoint."""
+    def _count_leaves(self, table: Table) -> int:
+        """The number of leaves now; 1 also for an index without leaves, because its first one comes without a split.
+        An index of one page, the metapage, is not read, because reading takes a checkpoint."""
         if self._server.index_bytes(table) <= self._server.page_bytes:
             return 1
         try:
             return max(1, pages.read_index(self._server, table).leaf)
-        except UnreadableError:  # as it will be afterwards
+        except UnreadableError:  # `after` meets this error again, and reports it
             return 1
 
     def after(self, table: Table) -> Iterable[Reading]:
@@ -336,4 +337,5 @@ class SplitsProbe(ServerProbe[AdminConnection]):
         counts = (splits.appends, splits.edge, splits.interior, splits.branch)
         if not merges_keys(table):
             return measured(self.supplies, counts)
+        # the first two are appends and edge splits
         return [*Reading.absent(self.supplies[:2], _MERGED), *measured(self.supplies[2:], counts[2:])]

@@ -32,8 +32,8 @@ _SLICE_PAGES = 8192  # pages that are read at once through the server
 HEADER_BYTES, _LINE_POINTER = 24, 4
 _POINTER = np.dtype([("bits", "<u4")])
 OFFSET = (1 << 15) - 1  # the bits of a line pointer that say where on the page the entry is
-_LIST = 1 << 13  # both in an item's bits and in its number of row addresses, if it has a list of them
-_ADDRESSES = (1 << 12) - 1
+_LIST = 1 << 13  # set in an item's ip_posid and t_info (itup.h) if it has a list of row addresses
+_ADDRESSES = (1 << 12) - 1  # the bits of ip_posid that are then the number of these addresses
 LEAF, DELETED, _META, HALF_DEAD = 1, 4, 8, 16  # flags in nbtree's data at the end of a page (`SPECIAL`)
 SPECIAL = np.dtype([("prev", "<u4"), ("next", "<u4"), ("level", "<u4"), ("flags", "<u2"), ("cycle", "<u2")])
 HEADER = np.dtype(
@@ -78,59 +78,61 @@ def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexSummary:
 
 
 def in_order(slices: Iterable[NDArray[np.uint8]]) -> PageOrder:
-    """The leaves in key order, from slices of all pages. ValueError if this is no nbtree, or they form no chain."""
-    more: list[NDArray[np.int64]] = []
+    """The leaves in key order, from slices of all pages. ValueError if it is no nbtree, or its leaves are no chain."""
+    extra: list[NDArray[np.int64]] = []
 
-    def counted(pages: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The pages unchanged; `_merged` of each is added to `more`."""
-        more.append(_merged(pages))
+    def with_extra(pages: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The pages unchanged; `_extra_entries` of each is added to `extra`."""
+        extra.append(_extra_entries(pages))
         return pages
 
-    head, tail, used, _ = _headers(map(counted, slices))
+    head, tail, used, _ = _headers(map(with_extra, slices))
     leaves = _level(head, tail, used & (tail["flags"] & LEAF != 0))
-    return PageOrder(leaves.numbers, leaves.entries + np.concatenate(more)[leaves.numbers])
+    return PageOrder(leaves.numbers, leaves.entries + np.concatenate(extra)[leaves.numbers])
 
 
-def _merged(pages: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """(pages,): by how much each page has more entries than items, because items have lists of row addresses
-    (nbtree.h, BTreeTupleIsPosting). Only of leaves."""
+def _extra_entries(pages: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """(pages,): by how much each leaf has more entries than items, because items have lists of row addresses (nbtree.h,
+    BTreeTupleIsPosting); 0 for other pages."""
     head = fields(pages, HEADER, 0)
     tail = fields(pages, SPECIAL, pages.shape[1] - SPECIAL.itemsize)
-    more = np.zeros(len(pages), np.int64)
+    extra = np.zeros(len(pages), np.int64)
     for page in np.flatnonzero(tail["flags"] & (LEAF | DELETED | HALF_DEAD) == LEAF).tolist():
         pointers = np.ascontiguousarray(pages[page, HEADER_BYTES : head["lower"][page]]).view("<u4")
-        items = pointers[int(tail["next"][page] != 0) :] & OFFSET  # the first one of others is the high key
-        at = items[:, None].astype(np.int64) + np.arange(4, 8)
-        addresses, kind = np.ascontiguousarray(pages[page][at]).view("<u2").astype(np.int64).T
-        lists = addresses[(kind & addresses & _LIST) != 0]
-        more[page] = (lists & _ADDRESSES).sum() - len(lists)
-    return more
+        # the first item is the high key, except on the last leaf
+        items = pointers[int(tail["next"][page] != 0) :] & OFFSET
+        at = items[:, None].astype(np.int64) + np.arange(4, 8)  # ip_posid and t_info, two bytes each
+        posid, info = np.ascontiguousarray(pages[page][at]).view("<u2").astype(np.int64).T
+        lists = posid[(info & posid & _LIST) != 0]
+        extra[page] = (lists & _ADDRESSES).sum() - len(lists)
+    return extra
 
 
 def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
     """All pages by level, from slices of them. Deleted pages count as free, which those of the last VACUUM are not yet.
-    `key`: where the bytes of the key are in an entry. The border of a leaf is the high key of the one before it."""
-    highs: list[NDArray[np.uint8]] = []
+    `key`: where the bytes of the key are in an entry. The lower border of a leaf is the high key of the one before."""
+    high_keys: list[NDArray[np.uint8]] = []
 
     def with_high_keys(pages: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The pages unchanged; the key in the first entry of each, which is the high key, is added to `highs`."""
+        """The pages unchanged; the key in the first entry of each, which is the high key, is added to `high_keys`."""
         first = fields(pages, _POINTER, HEADER_BYTES)["bits"].astype(np.int64) & OFFSET
-        at = np.minimum(first + key.start, pages.shape[1] - (key.stop - key.start))  # not every page has entries
-        highs.append(np.take_along_axis(pages, at[:, None] + np.arange(key.stop - key.start), axis=1))
+        # a page without entries may lead past its end: then any bytes will do
+        at = np.minimum(first + key.start, pages.shape[1] - (key.stop - key.start))
+        high_keys.append(np.take_along_axis(pages, at[:, None] + np.arange(key.stop - key.start), axis=1))
         return pages
 
     head, tail, used, _ = _headers(map(with_high_keys, slices))
     heights = range(int(tail["level"][used].max()) + 1)
     levels = tuple(_level(head, tail, used & (tail["level"] == height)) for height in heights)
     free = np.flatnonzero((head["upper"] == 0) | (tail["flags"] & DELETED != 0))
-    return ServerPages(levels, free, len(tail), np.concatenate(highs)[levels[0].numbers[:-1]])
+    return ServerPages(levels, free, len(tail), np.concatenate(high_keys)[levels[0].numbers[:-1]])
 
 
 def _level(head: NDArray[np.void], tail: NDArray[np.void], on_level: NDArray[np.bool_]) -> Level:
     """The pages of a level in key order, with their entries. Raises ValueError if they form no chain."""
     following = tail["next"].astype(np.int64).tolist()
     chain = np.flatnonzero(on_level & (tail["prev"] == 0))[:1].tolist()
-    while chain and following[chain[-1]] and len(chain) <= len(following):
+    while chain and following[chain[-1]] and len(chain) <= len(following):  # longer: it goes round in a circle
         chain.append(following[chain[-1]])
     if len(chain) != int(on_level.sum()):
         raise ValueError(f"no nbtree index: {len(chain)} of {int(on_level.sum())} pages of a level are in the chain")
@@ -158,7 +160,7 @@ def pages_of_files(path: Path, page_bytes: int) -> Iterator[NDArray[np.uint8]]:
     """The pages of a relation's files (`path`, `path`.1 …) on disk. They are up to date after a CHECKPOINT."""
     part = 0
     while (file := path if part == 0 else path.with_name(f"{path.name}.{part}")).exists():
-        if file.stat().st_size:
+        if file.stat().st_size:  # an empty file cannot be mapped
             yield np.memmap(file, np.uint8, mode="r").reshape(-1, page_bytes)
         part += 1
 
@@ -192,9 +194,9 @@ def read(server: AdminConnection, table: Table, of_pages: Callable[[Iterable[NDA
         return of_pages(pages_of_files(server.data_folder / _path(server, index), page_bytes))
     try:
         total = int(server.value("SELECT pg_relation_size(%s::oid)", index)) // page_bytes
-        chunk = _chunk_reader(server, index)
-        slices = ((first, min(_SLICE_PAGES, total - first)) for first in range(0, total, _SLICE_PAGES))
-        return of_pages(np.frombuffer(chunk(*each), np.uint8).reshape(-1, page_bytes) for each in slices)
+        read_slice = _page_reader(server, index)
+        slices = (read_slice(first, min(_SLICE_PAGES, total - first)) for first in range(0, total, _SLICE_PAGES))
+        return of_pages(np.frombuffer(data, np.uint8).reshape(-1, page_bytes) for data in slices)
     except ServerError as error:
         raise UnreadableError(f"the index cannot be read on this server ({error}).") from error
 
@@ -204,8 +206,8 @@ def _path(server: AdminConnection, index: int) -> str:
     return str(server.value("SELECT pg_relation_filepath(%s::oid)", index))
 
 
-def _chunk_reader(server: AdminConnection, index: int) -> Callable[[int, int], bytes]:
-    """A function that reads pages of the index through the server, from (the first page, the number of pages)."""
+def _page_reader(server: AdminConnection, index: int) -> Callable[[int, int], bytes]:
+    """A function of (first page, number of pages) that reads these pages of the index through the server."""
     superuser = server.value("SELECT current_setting('is_superuser') = 'on'")
     if superuser and (schema := server.extension("pageinspect")):
         return by_pageinspect(server, schema, index)
@@ -219,17 +221,17 @@ def _chunk_reader(server: AdminConnection, index: int) -> Callable[[int, int], b
 
 
 def by_pageinspect(server: AdminConnection, schema: str, index: int) -> Callable[[int, int], bytes]:
-    """A function that reads pages, as of `_chunk_reader`, by pageinspect in that quoted schema."""
-    relation = server.value("SELECT %s::oid::regclass::text", index)
+    """A function of (first page, number of pages) that reads these pages by pageinspect in that quoted schema."""
+    relation = server.value("SELECT %s::oid::regclass::text", index)  # get_raw_page takes the name
     statement = (
-        f"SELECT string_agg({schema}.get_raw_page(%s, b), ''::bytea ORDER BY b) "  # noqa: S608  # from quote_ident
-        "FROM generate_series(%s::int, %s::int) b"
+        f"SELECT string_agg({schema}.get_raw_page(%s, page), ''::bytea ORDER BY page) "  # noqa: S608  # quote_ident
+        "FROM generate_series(%s::int, %s::int) page"
     )
     return lambda first, pages: server.binary(statement, relation, first, first + pages - 1)
 
 
 def _by_file_function(server: AdminConnection, path: str, first: int, pages: int) -> bytes:
-    """A slice of pages. It does not cross two files, because a file holds a whole number of slices."""
+    """These pages, which are in one file: a file holds a whole number of slices. `path` is the first file's."""
     part, page = divmod(first, _FILE_BYTES // server.page_bytes)
     file, begin = f"{path}.{part}" if part else path, page * server.page_bytes
     statement = "SELECT pg_read_binary_file(%s, %s::bigint, %s::bigint)"

@@ -16,7 +16,7 @@ from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 _MOST_QUIET_SECONDS = 2.0
-_SINCE = {
+_WHY_ABSENT = {
     Metric.PAGES_WRITTEN: "PostgreSQL distinguishes pages written from pages added to a file from version 16 on.",
     Metric.LOG_PAGE_IMAGES: "PostgreSQL counts page images from version 14 on.",
     Metric.LOG_PAGE_IMAGE_BYTES: "PostgreSQL counts page images from version 14 on.",
@@ -42,37 +42,37 @@ class CountersProbe(ServerProbe[AdminConnection]):
 
     def __init__(self, server: AdminConnection) -> None:
         super().__init__(server)
-        self._standing: frozenset[int] = frozenset()
+        self._connected_before: frozenset[int] = frozenset()
         self._counters: dict[Metric, int] = {}
         self._position = ""
 
     def before(self, _table: Table) -> None:
         """Notes the counters and the log's position."""
-        self._standing = connected(self._server)
+        self._connected_before = connected(self._server)
         self._counters = _counters(self._server)
         self._position = log.position(self._server)
 
     def after(self, _table: Table) -> Iterable[Reading]:
         """The differences, once the writers' connections have ended and their counters are included."""
         server = self._server
-        wait_for_quiet(server, self._standing)
+        wait_for_quiet(server, self._connected_before)
         after, end = _counters(server), log.position(server)
-        grown = {metric: count - self._counters[metric] for metric, count in after.items()}
-        grown[Metric.LOG_BYTES] = server.value("SELECT %s::pg_lsn - %s::pg_lsn", end, self._position)
-        why = dict(_SINCE)
-        if Metric.LOG_PAGE_IMAGES in grown:
+        growth = {metric: count - self._counters[metric] for metric, count in after.items()}
+        growth[Metric.LOG_BYTES] = server.value("SELECT %s::pg_lsn - %s::pg_lsn", end, self._position)
+        why_absent = dict(_WHY_ABSENT)
+        if Metric.LOG_PAGE_IMAGES in growth:
             try:
-                images = log.page_image_bytes(server, self._position, end) if grown[Metric.LOG_PAGE_IMAGES] else 0
-                grown[Metric.LOG_PAGE_IMAGE_BYTES] = images
+                images = log.page_image_bytes(server, self._position, end) if growth[Metric.LOG_PAGE_IMAGES] else 0
+                growth[Metric.LOG_PAGE_IMAGE_BYTES] = images
             except UnreadableError as error:
-                why[Metric.LOG_PAGE_IMAGE_BYTES] = str(error)
+                why_absent[Metric.LOG_PAGE_IMAGE_BYTES] = str(error)
         for metric in self.supplies:
-            if metric not in grown:
-                yield from Reading.absent([metric], why[metric])
+            if metric not in growth:
+                yield from Reading.absent([metric], why_absent[metric])
             elif metric is Metric.PAGES_READ and server.version < ddl.PAGES_WRITTEN:
-                yield Reading(metric, float(max(0, grown[metric])), "derived")
+                yield Reading(metric, float(max(0, growth[metric])), "derived")  # the files may have grown by more
             else:
-                yield Reading(metric, float(grown[metric]), "measured")
+                yield Reading(metric, float(growth[metric]), "measured")
 
 
 def _counters(server: AdminConnection) -> dict[Metric, int]:
@@ -82,9 +82,9 @@ def _counters(server: AdminConnection) -> dict[Metric, int]:
     read = int(server.value("SELECT blks_read FROM pg_stat_database WHERE datname = current_database()"))
     counters = {Metric.PAGES_READ: read}
     if server.version >= ddl.PAGES_WRITTEN:
-        # Version 18 counts bytes, older ones pages. Both statements take the size of a page, hence the `0 * %s`.
-        pages = "sum(write_bytes) / %s" if server.version >= ddl.BYTES_WRITTEN else "sum(writes) + 0 * %s"
-        statement = f"SELECT {pages} FROM pg_stat_io WHERE object = 'relation'"  # noqa: S608
+        # Version 18 counts bytes, older ones pages. Both expressions take the size of a page, hence the `0 * %s`.
+        expression = "sum(write_bytes) / %s" if server.version >= ddl.BYTES_WRITTEN else "sum(writes) + 0 * %s"
+        statement = f"SELECT {expression} FROM pg_stat_io WHERE object = 'relation'"  # noqa: S608
         counters[Metric.PAGES_WRITTEN] = int(server.value(statement, server.page_bytes) or 0)
     else:
         added = server.value("SELECT pg_database_size(current_database()) / %s", server.page_bytes)
@@ -108,12 +108,12 @@ def connected(server: AdminConnection) -> frozenset[int]:
     return frozenset(pid for (pid,) in processes)
 
 
-def wait_for_quiet(server: AdminConnection, standing: frozenset[int]) -> None:
+def wait_for_quiet(server: AdminConnection, connected_before: frozenset[int]) -> None:
     """Waits, at most `_MOST_QUIET_SECONDS`, until the writers' connections end: only then are their counters included.
-    It does not wait for connections that were open before the trial (`standing`), which do none of its work. On a
-    user's own server one connection stays open for the whole run."""
+    It does not wait for those that were open before the trial, because they do none of its work: on a user's own server
+    one stays open for the whole run. `connected_before`: the processes of these, by `connected`."""
     deadline = time.monotonic() + _MOST_QUIET_SECONDS
-    while connected(server) - standing and time.monotonic() < deadline:
+    while connected(server) - connected_before and time.monotonic() < deadline:
         time.sleep(0.01)
 
 
@@ -130,10 +130,10 @@ class ActivitySampler(WaitSamples[AdminConnection]):
     """Samples of pg_stat_activity."""
 
     def begin(self) -> None:
-        """Notes the connections that are there, the sampler's own among them, and the database."""
+        """Notes the database, and the connections that are no writer's: those that are there, and the sampler's own."""
         self._database = self._server.value("SELECT oid FROM pg_database WHERE datname = current_database()")
-        self._standing = [self._server.raw.info.backend_pid, *connected(self._server)]
+        self._no_writers = [self._server.raw.info.backend_pid, *connected(self._server)]
 
     def waits(self) -> Iterable[tuple[Any, ...]]:
         """The writers' connections by what they wait for."""
-        return self._server.rows(_WAITS, connection.APPLICATION, self._database, self._standing)
+        return self._server.rows(_WAITS, connection.APPLICATION, self._database, self._no_writers)

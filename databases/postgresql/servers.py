@@ -69,8 +69,8 @@ def newest_installed() -> Path | None:
     programs = {Path(on_path).resolve()} if on_path else set()
     for pattern in _PATTERNS:
         programs |= {program.resolve() for program in Path("/").glob(pattern[1:])}  # glob takes relative patterns
-    usable = [(_version(program), program) for program in programs if (program.parent / "initdb").exists()]
-    usable = [(version, program) for version, program in usable if version and version[0] >= OLDEST]
+    complete = [(_version(program), program) for program in programs if (program.parent / "initdb").exists()]
+    usable = [(version, program) for version, program in complete if version and version[0] >= OLDEST]
     return max(usable)[1].parent.parent if usable else None
 
 
@@ -94,10 +94,10 @@ def find_installation(server: str) -> Path | None:
 
 
 def _instead() -> str:
-    """What a user without a container can do, for messages."""
+    """What a user can do who can have no container, for messages."""
     url = "give the URL of a server of yours, --server postgresql://user@host/database."
-    here = [kind for kind in ("local", "embedded") if not missing(kind)]
-    return f"choose --server postgresql={here[0]}, which needs none, or {url}" if here else url
+    kinds = [kind for kind in ("local", "embedded") if not missing(kind)]
+    return f"choose --server postgresql={kinds[0]}, which needs none, or {url}" if kinds else url
 
 
 def missing(server: str) -> str:
@@ -148,7 +148,7 @@ class LocalServer(PrivateServer):
 
     def prepare(self) -> Address:
         """Creates the database of trials and the schema in it."""
-        from keybench.databases.postgresql import connection
+        from keybench.databases.postgresql import connection  # with the driver
 
         with (
             self.first_answer(lambda: connection.connect(self._address("postgres"))) as admin,
@@ -198,7 +198,7 @@ def container_server(settings: Settings) -> ContainerServer:
 
 def prepare(address: Address) -> Address:
     """Creates the database of trials, its schema, and those of `EXTENSIONS` that the image has."""
-    from keybench.databases.postgresql import connection
+    from keybench.databases.postgresql import connection  # with the driver
 
     with connection.connect(_in_database(address, "postgres")) as admin, connection.server_errors():
         if not admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", [USER]).fetchone():

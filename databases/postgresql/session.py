@@ -27,14 +27,13 @@ _BINARY = pq.Format.BINARY
 # The type numbers of the elements of `= ANY($1)`. They are fixed in the system catalogue (pg_type.dat).
 _TYPE_NUMBERS = {"uuid": 2950, "bytea": 17, "text": 25, "character(36)": 1042, "bigint": 20, "integer": 23, "int4": 23}
 
-
 _ABORTS = {b"40001": Aborted, b"40P01": DeadlockVictim}
 """serialization_failure and deadlock_detected (manual, "PostgreSQL Error Codes")."""
 
 
 def _copy(table: Table) -> bytes:
-    sent = "payload" if table.server_keys else ddl.columns(table)
-    return f"COPY {ddl.name(table)} ({sent}) FROM STDIN".encode()
+    columns = "payload" if table.server_keys else ddl.columns(table)
+    return f"COPY {ddl.name(table)} ({columns}) FROM STDIN".encode()
 
 
 class PostgresSession(Session):
@@ -44,20 +43,21 @@ class PostgresSession(Session):
         self._table = table
         self._key_type = _TYPE_NUMBERS[table.column.sql_type.partition(" ")[0]]
         self._copies = [_copy(each) for each in table.family]
-        self._prepared = self._inserts = False  # whether statements for reads, or for rows of one, are prepared
+        self._statements_prepared = self._insert_prepared = False
         self._begin = b"BEGIN"
         self._raw = connection.connect_raw(address)
 
     def prepare(
         self, keys: Keys, payload: Payload, start: int, rows_per_tx: int
     ) -> Sequence[CopyBatch | FamilyBatch[CopyBatch] | memoryview]:
-        """Batches of `rows_per_tx` rows each: requests where that is one, else text for COPY. All batches share one
-        buffer, their children another."""
+        """Batches of `rows_per_tx` rows each: text for COPY, or, if a transaction has one row, requests. All batches
+        share one buffer, their children another."""
         payloads = texts(payload, start, len(keys))
         if rows_per_tx == 1 and len(keys) and not self._table.parent:
             self._prepare_insert()
-            created = binary(payload.moments(start, len(keys) if self._table.by_date else 0), ">i8")
-            values = [created] * self._table.by_date + [wire.binary_keys(self._table.column, keys), payloads]
+            values = [wire.binary_keys(self._table.column, keys), payloads]
+            if self._table.by_date:
+                values.insert(0, binary(payload.moments(start, len(keys)), ">i8"))
             return wire.pack_requests(*values)
         text = key_text(self._table.column, keys)
         if self._table.by_date:
@@ -65,22 +65,22 @@ class PostgresSession(Session):
         batches = pack(text, payloads, rows_per_tx)
         if not self._table.parent:
             return batches
-        of_parent = np.repeat(np.arange(len(keys)), self._table.children)
-        children = pack(text[of_parent], payloads[of_parent], rows_per_tx * self._table.children)
+        parent_rows = np.repeat(np.arange(len(keys)), self._table.children)  # of each child
+        children = pack(text[parent_rows], payloads[parent_rows], rows_per_tx * self._table.children)
         return list(map(FamilyBatch, batches, children))
 
     def prepare_without_keys(
         self, payload: Payload, start: int, rows: int, rows_per_tx: int
     ) -> Sequence[CopyBatch | memoryview]:
-        """Batches of rows whose keys the server makes; where each has one row, they are `Requests`."""
+        """Batches of rows whose keys the server makes: text for COPY, or, if a transaction has one row, requests."""
         if rows_per_tx == 1 and rows:
             self._prepare_insert()
             return wire.pack_requests(texts(payload, start, rows))
         return pack(np.empty((rows, 0), np.uint8), texts(payload, start, rows), rows_per_tx)
 
     def send(self, batch: object) -> int:
-        """Sends one COPY as a transaction, or with children two COPYs. Returns the rows of the server's command tag."""
-        if isinstance(batch, memoryview):
+        """Sends one request or COPY as a transaction, with children two. Returns the rows stored, without children."""
+        if isinstance(batch, memoryview):  # a request
             return self._run(wire.STATEMENT, [*wire.parameters_of(batch)]).command_tuples or 0
         if isinstance(batch, CopyBatch):
             return self._send(self._copies[0], batch)
@@ -98,7 +98,7 @@ class PostgresSession(Session):
         return parents
 
     def exchange(self) -> Exchange | None:
-        """The loop for transactions of one row; None if the connection is encrypted."""
+        """The loop for transactions of one row; None if the connection is encrypted, or on other systems than Linux."""
         if not AVAILABLE or self._raw.ssl_in_use or self._uses_kerberos():
             return None
         return Exchange(self._raw.socket, wire.STORED, self._read)
@@ -112,11 +112,11 @@ class PostgresSession(Session):
             return self._expect(self._raw.exec_(encrypted), pq.ExecStatus.TUPLES_OK).ntuples > 0
 
     def _read(self, answer: UnusualAnswer) -> int:
-        """The rows of an answer. ServerError with the server's error, or libpq's if the connection has ended."""
+        """The rows stored, by an answer. ServerError with the server's error, or libpq's if the connection ended."""
         errors: list[str] = []
         try:
             rows = wire.read(answer, errors)
-        except OSError:
+        except OSError:  # libpq notices the end at its next statement
             errors.append(" ".join(self._raw.exec_(b"").get_error_message().split()))
         if errors:
             raise ServerError(f"PostgreSQL: {with_next_step(' '.join(errors))}")
@@ -150,11 +150,11 @@ class PostgresSession(Session):
         self._command(self._begin)
 
     def commit(self) -> None:
-        """Commits it."""
+        """Commits the transaction."""
         self._command(b"COMMIT")
 
     def rollback(self) -> None:
-        """Ends it unless the server has done so, as it does when COMMIT fails."""
+        """Ends the transaction unless the server has done so, as it does when COMMIT fails."""
         while self._raw.get_result() is not None:  # what a failed COPY left
             pass
         if self._raw.transaction_status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR):
@@ -162,7 +162,7 @@ class PostgresSession(Session):
 
     def prepare_keys(self, keys: Keys) -> Sequence[bytes]:
         """The keys in binary. The first call also prepares statements and gathers the planner's statistics."""
-        if not self._prepared:
+        if not self._statements_prepared:
             self._prepare_statements()
         encoded = wire.binary_keys(self._table.column, keys)
         return cut(encoded.tobytes(), encoded.shape[1])
@@ -182,16 +182,17 @@ class PostgresSession(Session):
         joined = b"".join(key for key in keys if isinstance(key, bytes))
         rows = np.frombuffer(joined, np.uint8).reshape(len(keys), -1)
         lengths = np.full((len(rows), 1), rows.shape[1], ">i4").view(np.uint8)
-        array = np.concatenate([lengths, rows], axis=1)
+        elements = np.concatenate([lengths, rows], axis=1)
         # An array in binary begins with its dimensions, a flag for nulls, its type, its length and its lowest index.
         head = np.array([1, 0, self._key_type, len(rows), 1], ">i4").tobytes()
-        return self._run(b"delete", [head + array.tobytes()]).command_tuples or 0
+        return self._run(b"delete", [head + elements.tobytes()]).command_tuples or 0
 
     def update(self, keys: Sequence[object], texts: Sequence[str]) -> int:
-        """Updates rows one by one."""
+        """Updates rows one by one: their payloads, or without texts their status (`raise` adds 1 to it)."""
         self._command(b"BEGIN")
-        statement = b"update" if texts else b"raise"
-        values = [[text.encode(), key] for text, key in zip(texts, keys, strict=True)] if texts else [[k] for k in keys]
+        statement, values = b"raise", [[key] for key in keys]
+        if texts:
+            statement, values = b"update", [[text.encode(), key] for text, key in zip(texts, keys, strict=True)]
         done = sum(self._run(statement, row).command_tuples or 0 for row in values)
         self._command(b"COMMIT")
         return done
@@ -206,14 +207,14 @@ class PostgresSession(Session):
 
     def _prepare_insert(self) -> None:
         """Prepares the INSERT of one row, unless it is prepared."""
-        if not self._inserts:
+        if not self._insert_prepared:
             with connection.server_errors():
                 done = self._raw.prepare(wire.STATEMENT, wire.insert(self._table))
             self._expect(done, pq.ExecStatus.COMMAND_OK)
-        self._inserts = True
+        self._insert_prepared = True
 
     def _prepare_statements(self) -> None:
-        """Prepares statements, after ANALYZE. Autovacuum, which is off, would have analysed the table before reads."""
+        """Prepares statements, after ANALYZE: autovacuum, which is off, would have analysed the table before reads."""
         name, columns = ddl.name(self._table), ddl.columns(self._table)
         statements = [
             (b"find", f"SELECT {columns} FROM {name} WHERE key = $1"),  # noqa: S608  # our own names
@@ -230,7 +231,7 @@ class PostgresSession(Session):
             self._expect(self._raw.exec_(f"ANALYZE {name}".encode()), pq.ExecStatus.COMMAND_OK)
             for statement, text in statements:
                 self._expect(self._raw.prepare(statement, text.encode()), pq.ExecStatus.COMMAND_OK)
-        self._prepared = True
+        self._statements_prepared = True
 
     def _run(self, statement: bytes, values: list[object]) -> pq.abc.PGresult:
         """The result of a prepared statement with these values in binary; ServerError if the server refuses."""

@@ -71,7 +71,9 @@ _MAX_WAL_SIZE = "max_wal_size"
 
 def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
     """The values of a private server with the settings that the user chose."""
-    values = {**settings.values, **({_MAX_WAL_SIZE: f"{chosen[CHECKPOINT]}B"} if CHECKPOINT in chosen else {})}
+    values = dict(settings.values)
+    if CHECKPOINT in chosen:
+        values[_MAX_WAL_SIZE] = f"{chosen[CHECKPOINT]}B"  # `4096M` becomes `4096MB`
     if chosen.get("autovacuum") == "on":
         values |= {"autovacuum": "on", "autovacuum_naptime": "1s"}  # a minute by default, which a trial hardly takes
     return values
@@ -85,7 +87,7 @@ def page_settings(variables: Mapping[str, str]) -> dict[str, str]:
 
 def model_parameters(table: Table) -> dict[str, int | str]:
     """The page model's parameters for a table with these settings; UsageError for settings that it does not know."""
-    settings = table.settings
+    settings = table.settings  # one that is not there is as the model knows it
     if (block := settings.get(BLOCK_SIZE, str(PAGE_BYTES))) != str(PAGE_BYTES):
         raise UsageError(
             f"the page model of PostgreSQL knows blocks of {PAGE_BYTES} bytes only, and this server has blocks of "

@@ -26,7 +26,7 @@ _ENTRY_BYTES, _SEVERAL_ROWS = 0x1FFF, 0x2000
 def whole_index(
     server: AdminConnection, pageinspect: str, index: int, fill: int, column: Column, allow: Allow
 ) -> WholeIndex:
-    """The index of that object id. `pageinspect`: its quoted schema, empty if this user cannot use it."""
+    """The index of the object id `index`. `pageinspect`: its quoted schema; empty if this user cannot use it."""
     if not pageinspect:
         raise EnvironmentMissing(
             "--next reads index pages, for which PostgreSQL wants a superuser and pageinspect: CREATE EXTENSION "
@@ -35,15 +35,15 @@ def whole_index(
     page_bytes = server.page_bytes
     size = int(server.value("SELECT pg_relation_size(%s::oid)", index))
     allow(size, "pageinspect reads each page of the index once, which only a superuser may.")
-    read, starts = nbtree.by_pageinspect(server, pageinspect, index), range(0, size // page_bytes, _SLICE)
-    slices = (read(at, min(_SLICE, size // page_bytes - at)) for at in starts)
-    where, by_page = entry_key(column), dict[int, NDArray[np.uint8]]()
-    pages_of_slices = (np.frombuffer(data, np.uint8).reshape(-1, page_bytes) for data in slices)
-    try:
-        pages = nbtree.by_level(_keys_by_page(pages_of_slices, where, entry_bytes(column), by_page), where)
+    read, total = nbtree.by_pageinspect(server, pageinspect, index), size // page_bytes
+    parts = (read(first, min(_SLICE, total - first)) for first in range(0, total, _SLICE))
+    slices = (np.frombuffer(part, np.uint8).reshape(-1, page_bytes) for part in parts)
+    key, keys_by_page = entry_key(column), dict[int, NDArray[np.uint8]]()
+    try:  # the slices are read once: `by_level` draws them through `_keys_by_page`
+        pages = nbtree.by_level(_keys_by_page(slices, key, entry_bytes(column), keys_by_page), key)
     except ValueError as error:
         raise UsageError(f"{error}: ask again while nobody inserts.") from None
-    keys = np.concatenate([by_page[page] for page in pages.levels[0].numbers.tolist()])
+    keys = np.concatenate([keys_by_page[page] for page in pages.levels[0].numbers.tolist()])
     model = page_model(Table("", column, payload=0), Parameters(fill))
     assert isinstance(model, KeepsState)
     if column.form == "int":
@@ -71,7 +71,7 @@ def _keys_by_page(
             info = page[at[:, None] + _INFO].view("<u2")[:, 0]
             if (info & _ENTRY_BYTES != entry).any() or (info & _SEVERAL_ROWS).any():
                 raise UsageError("entries of this index have several sizes, which its page model does not know.")
-            if (pointers >> _STATE & 3 == _DEAD).any():
+            if ((pointers >> _STATE & 3) == _DEAD).any():
                 raise UsageError("entries of deleted rows are in this index: VACUUM the table, and ask again.")
             keys[first + int(i)] = page[at[:, None] + np.arange(key.start, key.stop)]
         first += len(pages)

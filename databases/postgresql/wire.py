@@ -75,14 +75,15 @@ STORED = (
 
 _BEFORE = b"\0" + STATEMENT + b"\0" + struct.pack(">HH", 1, 1)
 """In Bind, after its length: no portal, the statement, one format for all parameters: binary."""
+# In Bind, after the parameters: no formats of results. Then Execute of the whole result, and Sync.
 _AFTER = struct.pack(">H", 0) + b"E" + struct.pack(">I", 9) + b"\0" + struct.pack(">I", 0) + b"S" + struct.pack(">I", 4)
 
 
 def insert(table: Table) -> bytes:
     """The INSERT of one row."""
-    sent = "payload" if table.server_keys else ddl.columns(table)
-    parameters = ", ".join(f"${i + 1}" for i in range(len(sent.split(","))))
-    return f"INSERT INTO {ddl.name(table)} ({sent}) VALUES ({parameters})".encode()  # noqa: S608  # our own names
+    columns = "payload" if table.server_keys else ddl.columns(table)
+    parameters = ", ".join(f"${i + 1}" for i in range(len(columns.split(","))))
+    return f"INSERT INTO {ddl.name(table)} ({columns}) VALUES ({parameters})".encode()  # noqa: S608  # our own names
 
 
 def binary_keys(column: Column, keys: Keys) -> NDArray[np.uint8]:
@@ -98,19 +99,19 @@ def pack_requests(*values: Bytes | Varying) -> Requests:
     left out."""
     columns_sent = [column for column in values if column.shape[1]]
     n = len(columns_sent[0])
-    of_values = [lengths(column) for column in columns_sent]
+    value_lengths = [lengths(column) for column in columns_sent]
     before = _BEFORE + struct.pack(">H", len(columns_sent))
     # The length of Bind counts itself (4), what is before the parameters, each with its length (4), and 2 bytes of
     # `_AFTER`.
-    bind = np.sum([4 + length for length in of_values], axis=0) + 4 + len(before) + 2
+    bind = np.sum([4 + length for length in value_lengths], axis=0) + 4 + len(before) + 2
     columns: list[Bytes | Varying] = [repeated(b"B", n), binary(bind, ">u4"), repeated(before, n)]
-    for column, length in zip(columns_sent, of_values, strict=True):
+    for column, length in zip(columns_sent, value_lengths, strict=True):
         columns += [binary(length, ">u4"), column]
     return Requests(lines(*columns, repeated(_AFTER, n)))
 
 
 def parameters_of(request: memoryview) -> list[bytes]:
-    """The values of the parameters in a request."""
+    """The values of the parameters in a request of `pack_requests`."""
     at = 1 + 4 + len(_BEFORE)  # behind the letter and the length
     (count,) = struct.unpack_from(">H", request, at)
     at += 2
@@ -140,6 +141,6 @@ def read(answer: UnusualAnswer, errors: list[str]) -> int:
 def _error(body: bytes) -> str:
     """The text of an ErrorResponse: message, detail, hint and context."""
     fields = {part[:1]: part[1:].decode("utf-8", "replace") for part in body.split(b"\0") if part}
-    more = {"DETAIL": b"D", "HINT": b"H", "CONTEXT": b"W"}
-    said = [fields.get(b"M", ""), *(f"{title}: {fields[code]}" for title, code in more.items() if code in fields)]
-    return " ".join(" ".join(said).split())
+    codes = {"DETAIL": b"D", "HINT": b"H", "CONTEXT": b"W"}
+    parts = [fields.get(b"M", ""), *(f"{title}: {fields[code]}" for title, code in codes.items() if code in fields)]
+    return " ".join(" ".join(parts).split())

@@ -14,7 +14,7 @@ import numpy as np
 from keybench.databases.contract.roles import Address, Admin, PageOrder, Probe
 from keybench.databases.sqlite.connection import TableFiles, connect, files, page_counts, server_error, settings_of
 from keybench.databases.sqlite.ddl import Statements, check
-from keybench.databases.sqlite.pages import SqliteFile, all_pages, index_pages
+from keybench.databases.sqlite.pages import SqliteFile, all_pages, pages_for_model
 from keybench.databases.sqlite.probes import LogProbe, PagesProbe, leaves, tree_bytes
 from keybench.databases.sqlite.settings import RECORDED, page_settings
 from keybench.errors import ServerError
@@ -65,14 +65,15 @@ class SqliteAdmin(Admin):
         """Creates a new database file with the empty table. Afterwards everything is synced and the WAL is empty."""
         check(table)
         self.drop(table)
-        connection = connect(self._address, self._files(table.name).database, create=True)
-        self._open = self._files(table.name).database, connection
+        table_files = self._files(table.name)
+        connection = connect(self._address, table_files.database, create=True)
+        self._open = table_files.database, connection
         try:
             for each in table.family:
                 for statement in Statements(each).create():
                     connection.execute(statement)
         except apsw.Error as error:
-            raise server_error(error, self._files(table.name).folder) from error
+            raise server_error(error, table_files.folder) from error
         self._checkpoint(connection)
 
     def drop(self, table: Table) -> None:
@@ -92,11 +93,11 @@ class SqliteAdmin(Admin):
 
     def index_pages(self, table: Table) -> ServerPages | None:
         """The pages of the key's b-tree, which can always be read."""
-        self.settle(table)
-        root = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
-        ((number,),) = self._connection(table).execute(root, (Statements(table).tree,)).fetchall()
+        self.settle(table)  # so that the file has all pages
+        query = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
+        ((root,),) = self._connection(table).execute(query, (Statements(table).tree,)).fetchall()
         with closing(SqliteFile(self._files(table.name).database)) as file:
-            return index_pages(file, all_pages(file, int(str(number))))
+            return pages_for_model(file, all_pages(file, int(str(root))))
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """All keys in slices of 100,000."""
@@ -123,14 +124,15 @@ class SqliteAdmin(Admin):
         UsageError for another fill factor than 100: SQLite has none."""
         require_fill(fill)
         self.close()
-        files = self._files(table.name)
-        connection = connect(self._address, files.database)
+        table_files = self._files(table.name)
+        connection = connect(self._address, table_files.database)
         try:
             connection.execute("VACUUM")
-            counters = files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
+            # `LogProbe` adds these counts to those of the sessions
+            counters = table_files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
             counters.write_text(json.dumps(page_counts(connection)), encoding="ascii")
         except apsw.Error as error:
-            raise server_error(error, files.folder) from error
+            raise server_error(error, table_files.folder) from error
         finally:
             connection.close()
         self.settle(table)
@@ -181,10 +183,10 @@ def _array(table: Table, values: Sequence[object]) -> EncodedKeys:
     """The keys that SQLite returned, as `Column.encode` gives them. Raises ServerError if a key has another form."""
     if table.column.form == "int":
         return np.array(values, np.int64)
-    text = table.column.form == "text"
+    is_text = table.column.form == "text"
     width = table.column.width
-    kind = str if text else bytes
+    kind = str if is_text else bytes
     if not all(isinstance(value, kind) and len(value) == width for value in values):
         raise ServerError(f"SQLite: keys in the table are not {kind.__name__} of length {width}. Report this.")
-    joined = "".join(values).encode("ascii") if text else b"".join(values)  # type: ignore[arg-type]
+    joined = "".join(values).encode("ascii") if is_text else b"".join(values)  # type: ignore[arg-type]
     return np.frombuffer(joined, np.uint8).reshape(-1, width)

@@ -93,8 +93,8 @@ def server_error(error: apsw.Error, folder: Path) -> ServerError:
 
 
 def _is_full(folder: Path) -> bool:
-    """Whether the folder's disk has no room. SQLite says so of its table and log; of the log's index, it says that I/O
-    failed."""
+    """Whether the folder's disk has no room. For the table and the log, SQLite reports a full disk (`FullError`); for
+    the log's index it says only that I/O failed."""
     try:
         return shutil.disk_usage(folder).free < _NO_ROOM
     except OSError:
@@ -113,4 +113,4 @@ class EmbeddedServer(PrivateServer):
         return Address("sqlite", "embedded", {"folder": str(self._private_folder.folder)}, self._settings)
 
     def restart(self) -> None:
-        """Nothing: each connection has a cache of its own, which is empty at first."""
+        """Does nothing: each connection has a cache of its own, which is empty at first."""

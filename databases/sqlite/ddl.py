@@ -55,8 +55,11 @@ class Statements:
     def trees(self) -> tuple[str, ...]:
         """Names of the table's b-trees."""
         names = [self.table.name]
-        names += [f"{self.table.name}_key"] if self.table.key != "clustered" else []
-        return (*names, f"{self.table.name}_status") if self.table.status else tuple(names)
+        if self.table.key != "clustered":
+            names.append(f"{self.table.name}_key")
+        if self.table.status:
+            names.append(f"{self.table.name}_status")
+        return tuple(names)
 
     def create(self) -> tuple[str, ...]:
         """The statements that create the table, without its parent."""
@@ -67,18 +70,20 @@ class Statements:
         created = "created INTEGER NOT NULL, " if self.table.by_date else ""
         primary_of_both = ", PRIMARY KEY (created, key)" if self.table.by_date else ""
         columns = f"{created}key {self.table.column.sql_type} NOT NULL{primary}{payload}{primary_of_both}"
-        table = f'CREATE TABLE "{self.table.name}" ({columns}){ending}'
-        unique = "" if self.table.key == "fk" else "UNIQUE "
-        index = f'CREATE {unique}INDEX "{self.table.name}_key" ON "{self.table.name}" (key)'
-        status = f'CREATE INDEX "{self.table.name}_status" ON "{self.table.name}" (status)'
-        return (table,) + (() if primary else (index,)) + ((status,) if self.table.status else ())
+        statements = [f'CREATE TABLE "{self.table.name}" ({columns}){ending}']
+        if not primary:
+            unique = "" if self.table.key == "fk" else "UNIQUE "
+            statements.append(f'CREATE {unique}INDEX "{self.table.name}_key" ON "{self.table.name}" (key)')
+        if self.table.status:
+            statements.append(f'CREATE INDEX "{self.table.name}_status" ON "{self.table.name}" (status)')
+        return tuple(statements)
 
     @property
     def insert(self) -> str:
-        """The INSERT of one row: created (only by date), key (unless SQLite makes it), payload (if there is one)."""
+        """The INSERT of one row: created (only by date), key (unless SQLite makes it), payload, status 0 (if any)."""
         if self.table.server_keys:
             return f'INSERT INTO "{self.table.name}" (payload) VALUES (?)'  # noqa: S608
-        marks = ["?"] * (self.table.by_date + 1 + bool(self.table.payload)) + ["0"] * self.table.status
+        marks = ["?"] * (self.table.by_date + 1 + bool(self.table.payload)) + ["0"] * self.table.status  # True is 1
         return f'INSERT INTO "{self.table.name}" VALUES ({", ".join(marks)})'  # noqa: S608
 
     def update(self, change: str) -> str:
@@ -106,7 +111,7 @@ SERVER_KEYS = (
 
 
 def check(table: Table) -> None:
-    """Raises UsageError if SQLite is to make the table's keys, and they would not be rowids: it makes no others."""
+    """Raises UsageError if SQLite is to make the table's keys and the key is not the rowid: it makes no other keys."""
     if table.server_keys and table.key != "clustered":
         raise UsageError(
             f"SQLite makes {table.server_keys.name} keys only where the key is the table's rowid: "
@@ -124,25 +129,25 @@ def _checked(version: str) -> None:
 
 
 def _create(table: KeyedTable, name: str) -> Statement:
-    """The statement that creates a user's table under a name."""
-    integer = table.column.form == "int"
-    key = "id INTEGER PRIMARY KEY" if integer else f"id {table.column.sql_type} NOT NULL PRIMARY KEY"
-    ending = "" if integer else " WITHOUT ROWID"
+    """The statement that creates a user's table, under that name."""
+    is_integer = table.column.form == "int"
+    key = "id INTEGER PRIMARY KEY" if is_integer else f"id {table.column.sql_type} NOT NULL PRIMARY KEY"
+    ending = "" if is_integer else " WITHOUT ROWID"
     sql = f"CREATE TABLE {identifier(name)} (\n  {key},\n  created_at INTEGER NOT NULL DEFAULT (unixepoch())\n){ending}"
     if table.layout == CONTROL:
         note = "The key is the rowid, and SQLite makes it where a row brings none."
-    elif integer:
+    elif is_integer:
         note = "The key is the rowid. The application makes it."
     else:
         note = (
             "The application makes the keys: SQLite has no function for them. WITHOUT ROWID, rows lie in the order of "
             "the key, and there is no second tree."
         )
-    return _locking(sql, note, "lang_createtable" if integer else "withoutrowid", locks="")
+    return _locking(sql, note, "lang_createtable" if is_integer else "withoutrowid", locks="")
 
 
 def creating(table: KeyedTable) -> Sequence[Statement]:
-    """The statement that creates the table in order of its key: an integer is the rowid, else it has no rowid."""
+    """The statement that creates the table in order of its key: an integer is the rowid, with others there is none."""
     _checked(table.version)
     return [_create(table, table.name)]
 
@@ -163,7 +168,7 @@ def rebuilding(table: KeyedTable) -> Sequence[Statement]:
 
 
 def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:
-    """A new table, filled by the application, which takes the old one's place. Nothing writes meanwhile."""
+    """The steps by which a new table, filled by the application, takes the old one's place while nothing writes."""
     _checked(table.version)
     name, new, old = (identifier(table.name + ending) for ending in ("", "_new", "_old"))
     stop = (
@@ -187,20 +192,20 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
 
 
 def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
-    """Sixteen random bytes that new rows get from a trigger, and old rows in ranges of the key."""
+    """The steps that add 16 random bytes to rows: to new ones by a trigger, to old ones in ranges of the key."""
     _checked(table.version)
     if table.column.form != "int":
         return [UNTESTED]
-    name, made = identifier(table.name), identifier(f"{table.name}_public_id")
-    make = f"UPDATE {name} SET public_id = randomblob(16) WHERE id = NEW.id"  # noqa: S608
-    trigger = f"CREATE TRIGGER {made} AFTER INSERT ON {name}\nWHEN NEW.public_id IS NULL BEGIN\n  {make};\nEND"
+    name, own_name = identifier(table.name), identifier(f"{table.name}_public_id")  # of trigger and index
+    update = f"UPDATE {name} SET public_id = randomblob(16) WHERE id = NEW.id"  # noqa: S608
+    trigger = f"CREATE TRIGGER {own_name} AFTER INSERT ON {name}\nWHEN NEW.public_id IS NULL BEGIN\n  {update};\nEND"
     why = "SQLite adds no column with such a default. The trigger makes ids for programs that send none."
-    long = "Writers wait until it ends."
+    until_end = "Writers wait until it ends."
     return [
         _locking(f"ALTER TABLE {name} ADD COLUMN public_id BLOB", PUBLIC_ID, "lang_altertable"),
         _locking(trigger, why, "lang_createtrigger"),
-        _locking(fill_public_ids(name, "randomblob(16)"), NEXT_RANGES, "lang_update", long),
-        _locking(f"CREATE UNIQUE INDEX {made} ON {name} (public_id)", "", "lang_createindex", long),
+        _locking(fill_public_ids(name, "randomblob(16)"), NEXT_RANGES, "lang_update", until_end),
+        _locking(f"CREATE UNIQUE INDEX {own_name} ON {name} (public_id)", "", "lang_createindex", until_end),
     ]
 
 

@@ -64,7 +64,7 @@ class Shape:
 
 @contextmanager
 def _damage() -> Iterator[None]:
-    """Turns what pages of a damaged file lead to into ServerError."""
+    """Turns errors to which pages of a damaged file lead into ServerError."""
     try:
         yield
     except (ArithmeticError, LookupError, OSError, ValueError) as error:
@@ -172,36 +172,35 @@ class SqliteInspector(Inspector):
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
         """The primary key, unique indexes and foreign keys, as SQLite's pragmas list them."""
         name, shape = table.name, self._shape(table.name)
-        foreign = first_row_and_columns(self._rows("SELECT * FROM pragma_foreign_key_list(?)", name), name=0, column=3)
-        keys = [columns for _, columns in foreign.values()]
+        rows = self._rows("SELECT * FROM pragma_foreign_key_list(?)", name)
+        foreign = [columns for _, columns in first_row_and_columns(rows, name=0, column=3).values()]
         indexes: list[IndexHere] = []
         if shape.alias:
-            roles = key_roles((shape.alias,), keys, primary=True, unique=True)
+            roles = key_roles((shape.alias,), foreign, primary=True, unique=True)
             indexes.append(IndexHere(name, self._key(shape, (shape.alias,)), roles, is_table=True))
         covered = {shape.alias}
         for _, index, unique, origin, partial in self._rows("SELECT * FROM pragma_index_list(?)", name):
-            columns = tuple(
-                str(column) for *_, column in self._rows("SELECT * FROM pragma_index_info(?)", str(index)) if column
-            )
-            of_index = key_roles(columns, keys, primary=origin == "pk", unique=bool(unique))
-            if not columns or not of_index:
+            parts = self._rows("SELECT * FROM pragma_index_info(?)", str(index))
+            columns = tuple(str(column) for *_, column in parts if column)  # None: an expression
+            roles = key_roles(columns, foreign, primary=origin == "pk", unique=bool(unique))
+            if not columns or not roles:
                 continue
             covered.add(columns[0])
             is_table = origin == "pk" and not shape.rowids
-            name_of_tree = name if is_table else str(index)
+            tree_name = name if is_table else str(index)
             note = "a partial index" if partial else ""
-            indexes.append(IndexHere(name_of_tree, self._key(shape, columns), of_index, is_table=is_table, note=note))
-        uncovered = [columns for columns in keys if columns[0] not in covered]
+            indexes.append(IndexHere(tree_name, self._key(shape, columns), roles, is_table=is_table, note=note))
+        uncovered = [columns for columns in foreign if columns[0] not in covered]
         return indexes + [IndexHere("", self._key(shape, columns), ("foreign key",)) for columns in uncovered]
 
     def _key(self, shape: Shape, columns: Sequence[str]) -> tuple[ColumnHere, ...]:
-        """These columns with the form of their first keys, by their types: what SQLite's columns declare binds nobody.
-        No form if there are no keys, or of several types."""
-        first = [values for _, values in self._values(self._tree(shape.root).leaves[:5], shape, columns, 50)]
+        """These columns, each with the form of its first values: in SQLite a column's declared type binds no value. No
+        form if there are no values, or values of several types."""
+        keys = [key for _, key in self._values(self._tree(shape.root).leaves[:5], shape, columns, 50)]
         forms: dict[type, Form] = {kind: form for form, kind in _KINDS.items()}
         here = []
         for i, column in enumerate(columns):
-            kinds = {type(values[i]) for values in first}
+            kinds = {type(key[i]) for key in keys}
             form = forms.get(kinds.pop()) if len(kinds) == 1 else None
             most = (1 << 63) - 1 if form == "int" else None
             here.append(ColumnHere(column, shape.types[column], form, most=most))
@@ -209,10 +208,10 @@ class SqliteInspector(Inspector):
 
     @_damage()
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
-        """Keys from leaves of the table: neighbours where they lie in order of arrival, else a few of many leaves.
-        Neighbours in order of the key have the same leading bits."""
+        """Keys from leaves of the table: neighbours if the table has rowids, so that they lie in order of arrival; else
+        a few keys of many leaves, because neighbours in order of the key have the same leading bits."""
         shape = self._shape(table.name)
-        kinds = [_KINDS[column.form] if column.form else object for column in index.key]
+        types = [_KINDS[column.form] if column.form else object for column in index.key]
         tree = self._tree(shape.root)
         leaves, weights = tree.leaves, tree.weights
         most_of_leaf = _PER_LEAF if shape.rowids else max(1, _KEYS // max(1, len(leaves)))
@@ -224,12 +223,12 @@ class SqliteInspector(Inspector):
         values: list[tuple[Value, ...]] = []
         rows_for_key: list[float] = []  # how many rows of the table each key stands for
         for leaf, weight in zip(leaves, weights, strict=True):
-            found = self._values([leaf], shape, index.columns, most_of_leaf)
+            rows = self._values([leaf], shape, index.columns, most_of_leaf)
             # a column may hold values of any type
-            rows_here = [row for row in found if all(map(isinstance, row[1], kinds))]
-            rowids += [rowid for rowid, _ in rows_here]
-            values += [value for _, value in rows_here]
-            rows_for_key += [weight * len(leaf.cells) / max(1, len(rows_here))] * len(rows_here)
+            usable = [(rowid, key) for rowid, key in rows if all(map(isinstance, key, types))]
+            rowids += [rowid for rowid, _ in usable]
+            values += [key for _, key in usable]
+            rows_for_key += [weight * len(leaf.cells) / max(1, len(usable))] * len(usable)
         rowids_show_arrival = shape.rowids and index.columns[0] != shape.alias
         order = np.argsort(rowids, kind="stable") if shape.rowids else np.arange(len(rowids))
         sorted_rowids = np.array(rowids, np.int64)[order]
@@ -273,15 +272,15 @@ class SqliteInspector(Inspector):
         """All pages of the index's b-tree."""
         if len(index.key) > 1 or index.note or not index.name:
             raise UsageError("--next knows unique indexes of all rows on one column.")
-        root, beside = self._root(table, index), None
+        root, highest_rowid = self._root(table, index), None
         allow(round(self._tree(root).total * self._file.page_bytes), "each page of the index is read from the file.")
         if not index.is_table:
             name = table.name.replace('"', '""')
             ((highest,),) = self._rows(f'SELECT max(_rowid_) FROM "{name}"')  # noqa: S608 (quoted)
-            beside = int(str(highest or 0))
+            highest_rowid = int(str(highest or 0))
         from keybench.databases.sqlite.whole import whole_tree  # with the page model
 
-        return whole_tree(self._file, root, column, beside)
+        return whole_tree(self._file, root, column, highest_rowid)
 
     def _root(self, table: TableHere, index: IndexHere) -> int:
         return self._shape(table.name).root if index.is_table else self._schema[index.name][2]
@@ -289,8 +288,8 @@ class SqliteInspector(Inspector):
     def _values(
         self, leaves: Sequence[Page], shape: Shape, columns: Sequence[str], most: int
     ) -> Iterator[tuple[int, tuple[Value, ...]]]:
-        """(rowid, values of these columns) of up to `most` rows of each leaf; rows without the first are left out. They
-        are consecutive where the table has rowids, else evenly spread."""
+        """(rowid, values of these columns) of up to `most` rows of each leaf: consecutive ones if the table has rowids,
+        else evenly spread ones. Rows with NULL in the first of these columns are left out."""
         places = [None if column == shape.alias else shape.columns.index(column) for column in columns]
         for leaf in leaves:
             step = 1 if shape.rowids else max(1, len(leaf.cells) // most)
@@ -299,9 +298,7 @@ class SqliteInspector(Inspector):
                     break
                 if number % step:
                     continue
-                key = tuple(
-                    rowid if place is None else values[place] if place < len(values) else None for place in places
-                )
+                key = tuple(_value(rowid, values, place) for place in places)
                 if key[0] is not None:
                     yield rowid, key
 
@@ -312,16 +309,17 @@ class SqliteInspector(Inspector):
         return self._trees[root]
 
     def _shape(self, name: str) -> Shape:
+        """How the table of that name is stored."""
         _, _, root, sql = self._schema[name]
-        columns = [
-            (str(column), str(declared or ""), int(str(key)))
-            for _, column, declared, _, _, key, hidden in self._rows("SELECT * FROM pragma_table_xinfo(?)", name)
+        columns = [  # (name, declared type, place in the primary key, or 0)
+            (str(column), str(declared or ""), int(str(place)))
+            for _, column, declared, _, _, place, hidden in self._rows("SELECT * FROM pragma_table_xinfo(?)", name)
             if hidden != _NOT_STORED
         ]
         types = {column: declared for column, declared, _ in columns}
-        primary = [column for _, column in sorted((key, column) for column, _, key in columns if key)]
+        primary = [column for _, column in sorted((place, column) for column, _, place in columns if place)]
         if re.search(r"\bWITHOUT\s+ROWID\b[^)]*$", sql, re.IGNORECASE):
-            others = [column for column, _, key in columns if not key]
+            others = [column for column, _, place in columns if not place]
             return Shape(root, rowids=False, columns=(*primary, *others), alias="", types=types)
         integers = {column for column, declared, _ in columns if declared.upper() == "INTEGER"}
         alias = primary[0] if len(primary) == 1 and primary[0] in integers else ""
@@ -337,3 +335,10 @@ class SqliteInspector(Inspector):
     def close(self) -> None:
         """Closes the file."""
         self._open.close()
+
+
+def _value(rowid: int, values: Sequence[Value], place: int | None) -> Value:
+    """The value at a place in a row's record: the rowid if the place is None, None if the record ends before it."""
+    if place is None:
+        return rowid
+    return values[place] if place < len(values) else None

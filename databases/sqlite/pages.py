@@ -161,7 +161,7 @@ class SqliteFile:
             raise
 
     def _read_header(self, path: Path) -> None:
-        """Reads how large pages are, and which of them a log beside the file has. Errors as of the class."""
+        """Reads how large pages are, and which of them a log beside the file has. Errors as of `__init__`."""
         head = self._file.read(_FILE_HEADER)
         if len(head) < _FILE_HEADER or head[:16] != b"SQLite format 3\0":
             raise ValueError("no SQLite database")
@@ -169,19 +169,19 @@ class SqliteFile:
         self.page_bytes = 65_536 if size == 1 else size
         self.usable = self.page_bytes - head[20]  # bytes that extensions reserve at the end of each page
         """Bytes of a page that cells and headers may take."""
-        self._logged: dict[int, int] = {}
+        self._places_in_log: dict[int, int] = {}
         self.pages_read = 0
         log = path.with_name(path.name + "-wal")
         in_wal_mode = head[18] == 2  # the file format's write version
         if in_wal_mode and log.exists() and log.stat().st_size > _WAL_HEADER:
             self._wal = log.open("rb", buffering=0)
-            self._logged = _logged(self._wal, self.page_bytes)
+            self._places_in_log = _committed_pages(self._wal, self.page_bytes)
 
     def page(self, number: int) -> Page:
         """One page, as the last commit left it."""
         self.pages_read += 1
-        if self._wal is not None and number in self._logged:
-            self._wal.seek(self._logged[number])
+        if self._wal is not None and number in self._places_in_log:
+            self._wal.seek(self._places_in_log[number])
             return Page(number, self._wal.read(self.page_bytes))
         self._file.seek((number - 1) * self.page_bytes)
         return Page(number, self._file.read(self.page_bytes))
@@ -193,7 +193,7 @@ class SqliteFile:
             self._wal.close()
 
 
-def _logged(log: io.FileIO, page_bytes: int) -> dict[int, int]:
+def _committed_pages(log: io.FileIO, page_bytes: int) -> dict[int, int]:
     """Where the log has the last committed version of each page, by page number. A frame is a header and a page. Frames
     with another salt than the log's are left from its earlier use."""
     head = log.read(_WAL_HEADER)
@@ -233,8 +233,8 @@ class SampledTree:
 
 def sampled_tree(file: SqliteFile, root: int, most: int, rng: np.random.Generator) -> SampledTree:
     """All leaves if there are at most `most`, else `most` found by choosing a child at random on every level. Such a
-    leaf was met with a probability of 1 ÷ (children of each page on its way); it stands for as many leaves. ValueError,
-    IndexError or OSError if the file is damaged."""
+    leaf stands for as many leaves as the product of the numbers of children on its way, the inverse of its probability.
+    ValueError, IndexError or OSError if the file is damaged."""
     level = [file.page(root)]
     for _ in range(_DEEPEST):
         if all(page.is_leaf for page in level):
@@ -251,7 +251,8 @@ def sampled_tree(file: SqliteFile, root: int, most: int, rng: np.random.Generato
 
 
 def _descend(file: SqliteFile, level: list[Page], most: int, rng: np.random.Generator) -> SampledTree:
-    """A sample of leaves, each found by choosing a child at random on every level below `level`."""
+    """A sample of `most` leaves, each found by choosing a child at random on every level below `level`. The ways to
+    them begin at pages of `level` that are evenly spread."""
     leaves, weights = [], []
     backward_pairs = pairs = 0  # of neighbouring leaves under one parent
     branches = {page.number: page for page in level}
@@ -267,7 +268,7 @@ def _descend(file: SqliteFile, level: list[Page], most: int, rng: np.random.Gene
             following = children[place + 1] if place + 1 < len(children) else None
             page = branches.get(number) or file.page(number)
             if not page.is_leaf and len(branches) < most:
-                branches[number] = page
+                branches[number] = page  # other ways may come here: it is not read again
             if page.is_leaf and following is not None:
                 pairs += 1
                 backward_pairs += following < number
@@ -294,14 +295,14 @@ def all_pages(file: SqliteFile, root: int) -> list[list[Page]]:
     return levels
 
 
-def index_pages(file: SqliteFile, levels: Sequence[Sequence[Page]]) -> ServerPages:
+def pages_for_model(file: SqliteFile, levels: Sequence[Sequence[Page]]) -> ServerPages:
     """The b-tree of these levels, for the page model."""
-    # A page has a child more than cells, but for leaves.
+    # A branch page has one child more than cells.
     counts = [[len(page.cells) + (not page.is_leaf) for page in pages] for pages in levels]
     numbers = [[page.number for page in pages] for pages in levels]
     of_levels = tuple(Level(np.array(number), np.array(count)) for number, count in zip(numbers, counts, strict=True))
     last_page = _number(file.page(1).data, _PAGES_OF_FILE, 4)
-    pages = ServerPages(of_levels, free_pages(file), last_page + 1)
+    pages = ServerPages(of_levels, free_pages(file), next_page=last_page + 1)
     return replace(pages, borders=_borders(file, pages.levels)) if levels[0][0].of_rowids else pages
 
 
@@ -311,11 +312,10 @@ def _borders(file: SqliteFile, levels: Sequence[Level]) -> NDArray[np.int64]:
     borders = np.empty(len(last_leaves) - 1, np.int64)
     for level in levels[1:]:
         ends = np.cumsum(level.entries)
+        # behind the last child of a page no divider follows, hence `ends - 1`
         for number, begin, end in zip(level.numbers.tolist(), ends - level.entries, ends - 1, strict=True):
             branch = file.page(number)
-            dividers = (
-                read_varint(branch.data, cell + 4)[0] for cell in branch.cells
-            )  # behind the child page's number
+            dividers = (read_varint(branch.data, cell + _CHILD)[0] for cell in branch.cells)
             borders[last_leaves[begin:end]] = [rowid + 1 for rowid in dividers]
         last_leaves = last_leaves[ends - 1]
     return borders

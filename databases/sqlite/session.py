@@ -31,7 +31,7 @@ class SqliteSession(Session):
         self._files = files(address, table.name)
         self._connection = connect(address, self._files.database)
         self._closed = False
-        self.entered: float = 0.0
+        self.entered: float = 0.0  # when the last transaction got the database's lock
         self._counts = self._files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
         self._counts.touch()  # empty until `close`: shows that a session was lost or is still open
 
@@ -75,7 +75,7 @@ class SqliteSession(Session):
         return self._transaction((self._sql.where("DELETE", "= ?"), zip(keys)))
 
     def update(self, keys: Sequence[object], texts: Sequence[str]) -> int:
-        """Updates rows one by one."""
+        """Updates rows one by one: their payloads, or without texts their status, which grows by 1."""
         if texts:
             return self._transaction((self._sql.update("payload = ?"), zip(texts, keys, strict=True)))
         return self._transaction((self._sql.update("status = status + 1"), zip(keys)))

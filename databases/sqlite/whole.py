@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.existing import WholeIndex
-from keybench.databases.sqlite.pages import Page, SqliteFile, Value, all_pages, index_pages
+from keybench.databases.sqlite.pages import Page, SqliteFile, Value, all_pages, pages_for_model
 from keybench.errors import UsageError
 from keybench.model.column import Column, EncodedKeys
 from keybench.pagemodels.contract import IndexState
@@ -16,61 +16,65 @@ from keybench.pagemodels.sqlite.state import TreeState
 Integers = NDArray[np.int64]
 
 
-def whole_tree(file: SqliteFile, root: int, column: Column, beside: int | None) -> WholeIndex:
-    """The b-tree with that root. `beside`: the highest rowid of the table whose index it is; None for a table itself.
-    UsageError for keys of other kinds than the column's or of several widths, and for cells with overflow pages."""
+def whole_tree(file: SqliteFile, root: int, column: Column, highest_rowid: int | None) -> WholeIndex:
+    """The b-tree with that root. `highest_rowid`: of the table, if the b-tree is its index; None if it is the table
+    itself. UsageError for other keys than the column's, for keys of several widths, and for overflow pages."""
     levels = all_pages(file, root)
     of_rowids = levels[0][0].of_rowids
     rows = list(_rows(file, {page.number: page for level in levels for page in level}, levels[-1][0]))
     lengths = np.array([length for _, length, _ in rows], np.int64)
     if file.usable != file.page_bytes or _stored(lengths, file, of_rowids).overflow.any():
         raise UsageError("--next knows no rows with overflow pages, and no files with reserved bytes.")
-    # the rowid of each row, of an index's entry its last value; the keys
-    at = np.array([rowid if beside is None else values[-1] for rowid, _, values in rows], np.int64)
-    keys = at if of_rowids else _encoded([values[0] for _, _, values in rows], column)
-    # what a record has beside the integers whose bytes follow from their values: the same for most tables
-    own = _own_bytes(keys, of_rowids) + (records.integer_bytes(at) if beside is not None else 0)
-    rest = lengths - own
+    # an index's entry has the rowid as its last value
+    rowids = np.array([rowid if highest_rowid is None else values[-1] for rowid, _, values in rows], np.int64)
+    keys = rowids if of_rowids else _encoded([values[0] for _, _, values in rows], column)
+    # an integer takes as many bytes as its value needs; the other bytes of a record are the same in most tables
+    of_integers = _integer_bytes(keys, of_rowids) + (records.integer_bytes(rowids) if highest_rowid is not None else 0)
+    other_bytes = lengths - of_integers
 
     def empty(there: Integers, come: Integers, new_keys: EncodedKeys) -> IndexState:
-        """The new rows' records are as long, beside such integers, as those of the rows that are there, in turn."""
-        every = len(there) + len(come)
-        new = np.resize(rest, len(come)) + _own_bytes(new_keys, of_rowids)
-        if beside is not None:
-            new = new + records.integer_bytes(np.arange(beside + 1, beside + 1 + len(come)))
-        by_rank = np.empty(every, np.int64)
-        by_rank[there], by_rank[come] = lengths, new
-        sizes, dividers = _stored(by_rank, file, of_rowids).sizes, None
+        """The page model's empty b-tree (`WholeIndex.empty`). The new rows' records have as many other bytes, beside
+        such integers, as those of the rows that are there, in turn."""
+        total = len(there) + len(come)
+        new_lengths = np.resize(other_bytes, len(come)) + _integer_bytes(new_keys, of_rowids)
+        if highest_rowid is not None:
+            next_rowid = highest_rowid + 1
+            new_lengths = new_lengths + records.integer_bytes(np.arange(next_rowid, next_rowid + len(come)))
+        lengths_by_rank = np.empty(total, np.int64)
+        lengths_by_rank[there], lengths_by_rank[come] = lengths, new_lengths
+        sizes, dividers = _stored(lengths_by_rank, file, of_rowids).sizes, None
         if of_rowids:
-            by_rank[there], by_rank[come] = keys, new_keys
-            varints = records.varint_bytes(by_rank)
+            keys_by_rank = np.empty(total, np.int64)
+            keys_by_rank[there], keys_by_rank[come] = keys, new_keys
+            varints = records.varint_bytes(keys_by_rank)
             sizes, dividers = sizes + varints, (records.CHILD_BYTES + varints).astype(np.uint16)
-        no_ranks = np.empty(0, np.int64)
-        page_bytes = file.page_bytes
-        return TreeState(lambda: tree.new(no_ranks, sizes, dividers, page_bytes, keys=every), page_bytes, every)
+        no_ranks, page_bytes = np.empty(0, np.int64), file.page_bytes
+        return TreeState(lambda: tree.new(no_ranks, sizes, dividers, page_bytes, keys=total), page_bytes, total)
 
-    return WholeIndex(index_pages(file, levels), keys, empty, records.FILLS[0])
+    return WholeIndex(pages_for_model(file, levels), keys, empty, records.FILLS[0])
 
 
-def _own_bytes(keys: EncodedKeys, of_rowids: bool) -> Integers:
-    """Bytes of each key's value in its record, where they follow from the value; 0 for the others: (n,)."""
-    integers = keys.ndim == 1 and not of_rowids
-    return records.integer_bytes(keys.astype(np.int64)).astype(np.int64) if integers else np.zeros(len(keys), np.int64)
+def _integer_bytes(keys: EncodedKeys, of_rowids: bool) -> Integers:
+    """(n,): bytes of each key in its record if keys are integers; 0 for others, and for rowids, which are not in it."""
+    in_record = keys.ndim == 1 and not of_rowids
+    return records.integer_bytes(keys.astype(np.int64)).astype(np.int64) if in_record else np.zeros(len(keys), np.int64)
 
 
 def _stored(lengths: Integers, file: SqliteFile, of_rowids: bool) -> records.StoredCells:
+    """How records of these lengths are stored in the file."""
     return records.stored(lengths, file.page_bytes, table=of_rowids)
 
 
 def _rows(file: SqliteFile, pages: dict[int, Page], page: Page) -> Iterator[tuple[int, int, list[Value]]]:
-    """`Page.rows` of all pages below that page, and of itself, in key order."""
+    """`Page.rows` of all pages below that page, and of itself, in key order. An index's branch pages have rows too."""
     if page.is_leaf:
         yield from page.rows(file.usable)
         return
     dividers = iter(()) if page.of_rowids else page.rows(file.usable)
     for number in page.children:
         yield from _rows(file, pages, pages[number])
-        yield from (row for row in [next(dividers, None)] if row)
+        if divider := next(dividers, None):  # none behind the last child
+            yield divider
 
 
 def _encoded(keys: Sequence[Value], column: Column) -> EncodedKeys:
