@@ -88,7 +88,7 @@ class OracleAdmin(Admin):
         return [*(probe(self.connection) for probe in kinds), SizesProbe(self._sizes)]
 
     def _sizes(self, table: Table) -> tuple[int, int]:
-        """(bytes of the key's index, bytes of the table and this index), as the server has allocated them."""
+        """(bytes of the key's index, bytes of the table and its indexes), as the server has allocated them."""
         by_name = probes.sizes(self.connection, table)
         return by_name.get(index_name(table), 0), sum(by_name.values())
 

@@ -20,13 +20,14 @@ VALIDATE = 'ANALYZE INDEX "{}" VALIDATE STRUCTURE'
 """Without ONLINE, which would not fill INDEX_STATS. That view has one row, of the same session."""
 STRUCTURE = "SELECT height, lf_rows, lf_blks, lf_rows_len, lf_blk_len, br_blks FROM index_stats"
 SIZES = (
-    "SELECT segment_name, SUM(bytes) FROM user_segments WHERE segment_name IN (:first, :second) GROUP BY segment_name"
+    "SELECT segment_name, SUM(bytes) FROM user_segments "
+    "WHERE segment_name IN (:heap, :by_key, :by_date) GROUP BY segment_name"
 )
 
 
 def sizes(connection: OracleConnection, table: Table) -> Mapping[str, int]:
-    """Bytes of the segments of the table and of the key's index, by name."""
-    names = {"first": table.name, "second": index_name(table)}
+    """Bytes of the segments of the table and of its indexes, by name."""
+    names = {"heap": table.name, "by_key": index_name(table), "by_date": f"{table.name}_created"}
     return {str(name): int(size) for name, size in connection.rows(SIZES, names)}
 
 

@@ -181,9 +181,9 @@ class SqliteInspector(Inspector):
         covered = {shape.alias}
         for _, index, unique, origin, partial in self._rows("SELECT * FROM pragma_index_list(?)", name):
             parts = self._rows("SELECT * FROM pragma_index_info(?)", str(index))
-            columns = tuple(str(column) for *_, column in parts if column)  # None: an expression
+            columns = tuple(str(column) for *_, column in parts)
             roles = key_roles(columns, foreign, primary=origin == "pk", unique=bool(unique))
-            if not columns or not roles:
+            if not roles or any(column is None for *_, column in parts):  # None: an expression
                 continue
             covered.add(columns[0])
             is_table = origin == "pk" and not shape.rowids
