@@ -9,7 +9,7 @@ version is dead yet, so all entries stay. The rules, of nbtinsert.c and nbtdedup
   which their rows lie, and at that of the new row, and deletes all entries of dead rows there (`_bt_simpledel_pass`).
 - A split takes the best place between two different keys (nbtsplitloc.c), by the bytes of the items.
 
-A key has at most two entries here, which lie on one leaf. So a leaf is still a set of ranks, and `Rows` says which
+A key has at most two entries here, which lie on one leaf. So a leaf is still a set of ranks, and `RowFacts` says which
 items each rank has.
 """
 
@@ -65,7 +65,7 @@ class Heap:
         return PAGE_BYTES * (100 - self.fillfactor) // 100
 
 
-class Rows(NamedTuple):
+class RowFacts(NamedTuple):
     """What is known of the rows: (keys,) each, by rank."""
 
     states: States
@@ -78,19 +78,19 @@ class Rows(NamedTuple):
 
 
 class NbtreeState(SplitState):
-    """One nbtree with a past. While there are `Rows`, USED of the leaves is in bytes, not in entries."""
+    """One nbtree with a past. While there are `RowFacts`, USED of the leaves is in bytes, not in entries."""
 
     def __init__(self, model: SplitModel, keys: int, *, entry: int, fillfactor: int, heap: Heap) -> None:
         """`entry`: its bytes, with the line pointer. `fillfactor`: of the rightmost leaf, in %. `heap`: the table."""
         super().__init__(model, keys)
         self._heap = heap
-        self._rows: Rows | None = None  # while keys have two entries, or entries are marked
-        self._blocks = np.full(keys, -1, np.int32)  # `Rows.blocks`
+        self._rows: RowFacts | None = None  # while keys have two entries, or entries are marked
+        self._blocks = np.full(keys, -1, np.int32)  # `RowFacts.blocks`
         self._rows_sent = 0  # rows that the table got
         self._knows_next_place = heap.rows > 0  # whether the next rows will lie where `_mark_as_present` says
         self._knows_places = heap.rows > 0  # whether all rows lie where `_blocks` says
         self._sizes_of = np.array([entry, 2 * entry, merged_bytes(entry, 2)], np.int64)
-        """Bytes of all items of a key, by `Rows.versions`."""
+        """Bytes of all items of a key, by `RowFacts.versions`."""
         self._entry, self._fill = entry, fillfactor
 
     def update(self, ranks: Integers, rows_per_tx: int, characters: Integers | None = None) -> None:
@@ -223,11 +223,11 @@ class NbtreeState(SplitState):
             self._rows_sent += len(ranks)
         self._knows_places &= self._knows_next_place
 
-    def _begin_rows(self) -> Rows:
+    def _begin_rows(self) -> RowFacts:
         """What is known of the rows, from now on."""
         if self._rows is None:
             versions, marked = np.zeros(self._keys, np.uint8), np.zeros(self._keys, np.bool_)
-            self._rows = Rows(self._states, versions, marked, self._blocks)
+            self._rows = RowFacts(self._states, versions, marked, self._blocks)
             self._levels[0].column(USED)[:] *= self._entry
         return self._rows
 
@@ -276,8 +276,8 @@ class NbtreeState(SplitState):
 
 
 @kernel
-def _merge(leaves: Leaves, rows: Rows, sizes: Integers, slot: int) -> None:
-    """Merges the entries of each key of a leaf. `sizes`: bytes of a key's items by `Rows.versions`."""
+def _merge(leaves: Leaves, rows: RowFacts, sizes: Integers, slot: int) -> None:
+    """Merges the entries of each key of a leaf. `sizes`: bytes of a key's items by `RowFacts.versions`."""
     for i in range(leaves.slots[slot, COUNT]):
         rank = leaves.content[slot, i]
         if rows.versions[rank] == TWO:
@@ -286,7 +286,7 @@ def _merge(leaves: Leaves, rows: Rows, sizes: Integers, slot: int) -> None:
 
 
 @kernel
-def _drop(leaves: Leaves, rows: Rows, sizes: Integers, slot: int, rank: int) -> None:
+def _drop(leaves: Leaves, rows: RowFacts, sizes: Integers, slot: int, rank: int) -> None:
     """Deletes the entries of dead rows on the pages of the table at which nbtree looks (`blocks`): those of marked
     entries of the leaf, and that of `rank`, the new one. None if no entry is marked."""
     slots, content, blocks = leaves.slots, leaves.content, leaves.scratch
@@ -311,7 +311,7 @@ def _drop(leaves: Leaves, rows: Rows, sizes: Integers, slot: int, rank: int) -> 
 
 
 @kernel
-def put(leaves: Leaves, rows: Rows, sizes: Integers, ranks: Integers, update: bool) -> int:
+def put(leaves: Leaves, rows: RowFacts, sizes: Integers, ranks: Integers, update: bool) -> int:
     """Adds an entry of each rank in order, until a leaf has no room: returns how many were added. `sizes`: as of
     `_merge`. `update`: whether they are new versions of keys that are there, or new keys."""
     slots = leaves.slots
