@@ -91,8 +91,7 @@ def _clean_containers(dry_run: bool, console: Console) -> None:
 
 
 def _clean_server(schema: OwnedSchema, yes: bool, dry_run: bool, console: Console) -> None:
-    """Removes keybench's tables from a user's own server, or shows them. Only if no run uses them and the user agrees:
-    by --yes or, at a terminal, when asked."""
+    """Removes keybench's tables from a user's own server, if no run uses it and the user agrees, or shows them."""
     if schema.in_use():
         say(console, f"{schema.place}: a run is using it, nothing is removed; clean again when it has ended")
         return

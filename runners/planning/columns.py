@@ -37,8 +37,7 @@ def pairing(on: Engine, chosen: Layout) -> Pairing:
     own = [column for column in suiting if not column.stands_in_for]  # without imitations of another server's order
     suited = default if default in own else next(iter(own), None)
     names = tuple(column.name for column in suiting)
-    suited_name = suited.name if suited else ""
-    return Pairing(default=default.name, suited=suited_name, ordered=chosen.order != "none", suiting=names)
+    return Pairing(default.name, suited.name if suited else "", ordered=chosen.order != "none", suiting=names)
 
 
 def columns_of(on: Engine, name: str, asked: Sequence[str]) -> list[str]:

@@ -29,12 +29,11 @@ def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str
 
 
 def reasons_of_auto(databases: tuple[str, ...], asked: tuple[str, ...]) -> list[str]:
-    """For each database on `auto` that has several kinds of server: a line that says which one `resolve` took and why.
-    To be called after `resolve`, which raises an error if none can be started."""
+    """For each database on `auto` with several kinds of server: a line that says which one `resolve` took and why."""
     sentences = []
     for on in (engine(name) for name, server in _value_for_each(databases, asked).items() if server == AUTO):
         missing = {kind: on.missing(kind) for kind in on.servers}
-        chosen, *others = (kind for kind, reason in missing.items() if not reason)
+        chosen, *others = (kind for kind, reason in missing.items() if not reason)  # one at least: `resolve` found it
         reasons = [reason.partition(": ")[0] for reason in missing.values() if reason]  # without what to do about it
         if len(on.servers) > 1:
             because = f" ({'; '.join(reasons)})" if reasons else ""
@@ -151,8 +150,7 @@ def check_load_path(scenario: Scenario, databases: Sequence[str]) -> None:
 
 
 def check_path_on_servers(scenario: Scenario, servers: Mapping[str, str]) -> None:
-    """UsageError if a server (kind or URL, by database) cannot load rows this way. A page model cannot run
-    transactions; another server may lack a driver for the path."""
+    """UsageError if a server (kind or URL, by database) cannot load rows in this way or in transactions."""
     path = scenario.load_path
     for name, server in servers.items():
         modelled = server in COMPUTED

@@ -349,8 +349,7 @@ def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
 
 
 def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: float | None) -> list[Reading]:
-    """The server's figures of one phase, from the readings `part` after it. `stranded` is `Reach.stranded`, None if
-    unknown."""
+    """The server's figures of one phase, from the readings `part` after it. `stranded`: as of `Reach.stranded`."""
     metrics = [*_PAGES, Metric.INDEX_BYTES, *_COSTS, *(SPLITS if step.splits else ())]
     by_metric = {reading.metric: reading for reading in part if reading.subject == KEY}
     listed = [replace(by_metric[metric], subject=step.subject) for metric in metrics if metric in by_metric]

@@ -120,7 +120,7 @@ class PhasesTrial(ServerTrial):
         self.admin = target.engine.admin(target.address)
 
     def _rebuild(self, step: Step) -> float:
-        """Rebuilds the key's index; returns the seconds that it took. The phase `build` ends with it: the index is as if
+        """Rebuilds the key's index; returns the seconds that it took. The phase `build` ends so: the index is as if
         built from all rows at once."""
         begin = time.monotonic()
         self.admin.rebuild(self.table.table, step.fill)
