@@ -59,7 +59,7 @@ def _on_question(question: Question, loads: Sequence[LoadProgress]) -> QuestionV
     answers: list[_Located] = []
     failures: list[_Located] = []
     for load in loads:
-        plans = {(plan.block, plan.position): plan for plan in load.planned}  # of recorded trials, too
+        plans = {(plan.block, plan.position): plan for plan in load.planned}  # recorded trials have both numbers
         for trial in load.trials:
             planned = plans[trial.block, trial.position]
             where = f"{planned.layout} in {planned.column}"
