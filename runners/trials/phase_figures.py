@@ -129,7 +129,7 @@ def _places_to_update(part: UpdatePart, rows: int, random: np.random.Generator) 
     return np.arange(count) if part.which == "oldest" else np.arange(rows - count, rows)
 
 
-class Reach:
+class PresentKeys:
     """Which keys an index has after each step, and which of them came last. `ranks`: of all keys, in planned order."""
 
     def __init__(self, ranks: Integers) -> None:
@@ -220,7 +220,7 @@ def _predicted(on: Engine, planned: TrialTable, steps: Sequence[Step], rows_per_
             f"the page model of {on.title} knows no index with a past yet: measure phases on a server, or leave "
             f"{on.name} out of --db."
         )
-    state, reach = empty(), Reach(ranks)
+    state, present_keys = empty(), PresentKeys(ranks)
     if planned.table.status and not isinstance(state, KnowsUpdates):
         raise _knows_no_updates(on)
     for step in steps:
@@ -245,11 +245,11 @@ def _predicted(on: Engine, planned: TrialTable, steps: Sequence[Step], rows_per_
             state.clean()
         elif step.what == "rebuild":
             state.rebuild(step.fill)
-        reach.take(step)
+        present_keys.take(step)
         stats, rebuilt = state.stats(), deepcopy(state)  # a copy, as the index itself goes on without a rebuild
         rebuilt.rebuild(on.default_fill)
         pages, needed = (each.leaf_pages + each.branch_pages for each in (stats, rebuilt.stats()))
-        yield After(stats, reach.stranded(stats.page_rows, stats.density), 100 * (pages - needed) / pages)
+        yield After(stats, present_keys.stranded(stats.page_rows, stats.density), 100 * (pages - needed) / pages)
 
 
 def _knows_no_updates(on: Engine) -> UsageError:
@@ -349,7 +349,7 @@ def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
 
 
 def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: float | None) -> list[Reading]:
-    """The server's figures of one phase, from the readings `part` after it. `stranded`: as of `Reach.stranded`."""
+    """The server's figures of one phase, from the readings `part` after it. `stranded`: see `PresentKeys`."""
     metrics = [*_PAGES, Metric.INDEX_BYTES, *_COSTS, *(SPLITS if step.splits else ())]
     by_metric = {reading.metric: reading for reading in part if reading.subject == KEY}
     listed = [replace(by_metric[metric], subject=step.subject) for metric in metrics if metric in by_metric]

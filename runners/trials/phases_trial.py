@@ -23,7 +23,7 @@ from keybench.runners.planning.trial_tables import trial_table
 from keybench.runners.servers import Target
 from keybench.runners.trials import phase_figures as figures
 from keybench.runners.trials.after_load import check_table
-from keybench.runners.trials.phase_figures import Reach, Step, rows_left, steps
+from keybench.runners.trials.phase_figures import PresentKeys, Step, rows_left, steps
 from keybench.runners.trials.prediction import NOT_MODELLED, WHY_NOT, measured_whatever_a_model_does, no_prediction
 from keybench.runners.trials.server_trial import ServerTrial
 from keybench.runners.trials.trial import TrialRunner
@@ -47,7 +47,7 @@ class PhasesTrial(ServerTrial):
             self.admin.create(table)
             interference = Interference.before()
             loads, parts, of_phases = [], [], []
-            reach = Reach(planned.ranks)
+            present_keys = PresentKeys(planned.ranks)
             for step in self.steps:
                 if step.what == "restart":  # nothing is read around it: it has seconds alone
                     begin = time.monotonic()
@@ -63,8 +63,8 @@ class PhasesTrial(ServerTrial):
                 if before and (after := self.admin.updates(table)):
                     of_phases += figures.of_updates(step, after[0] - before[0], after[1] - before[1])
                 parts.append((step, measured))
-                reach.take(step)
-                stranded = _stranded(self.admin, table, reach, measured)
+                present_keys.take(step)
+                stranded = _stranded(self.admin, table, present_keys, measured)
                 of_phases += figures.of_phase(step, measured, seconds, stranded)
             of_machine = interference.after()
             check_table(self.admin, table, planned.keys[rows_left(self.steps)])
@@ -159,9 +159,9 @@ class PhasesModelTrial(TrialRunner):
         return Measurements([*readings(last), *absent, *of_phases], (), [pages])
 
 
-def _stranded(admin: Admin, table: Table, reach: Reach, measured: Iterable[Reading]) -> float | None:
-    """Free room, in %, on leaves of the server's index without a row of the last insertion (`Reach.stranded`). None if
+def _stranded(admin: Admin, table: Table, present_keys: PresentKeys, measured: Iterable[Reading]) -> float | None:
+    """Free room, in %, on leaves of the server's index without a row of the last insertion. None if
     the index's pages cannot be read. `measured`: readings of the table."""
     values = (one.value for one in measured if (one.subject, one.metric) == (KEY, Metric.LEAF_DENSITY))
     order, density = admin.page_order(table), next(values, None)
-    return None if order is None or density is None else reach.stranded(order.rows, density)
+    return None if order is None or density is None else present_keys.stranded(order.rows, density)
