@@ -249,7 +249,7 @@ class ContendedTrial(ServerTrial):
         return without_order(measured, NO_PREDICTION, NO_POSITION)
 
 
-def judged(request: Request, planned: TrialPlan, trial: Trial) -> JudgedTrial:
+def trial_for_judges(request: Request, planned: TrialPlan, trial: Trial) -> JudgedTrial:
     """What judges of questions see of a trial."""
     return JudgedTrial(planned.layout, planned.table(request.scenario), trial.rows, trial.writers, trial.readings)
 
@@ -259,7 +259,7 @@ def question_verdicts(request: Request, planned: TrialPlan, trial: Trial) -> lis
     the trial failed. The questions are about indexes that were only inserted into: trials with phases answer none."""
     if trial.status == "error" or request.scenario.kind == "phases":
         return []
-    on, seen = engine(planned.database), judged(request, planned, trial)
+    on, seen = engine(planned.database), trial_for_judges(request, planned, trial)
     where = f"{planned.layout} in {planned.column}"
     sentences = []
     for question in on.questions:

@@ -9,7 +9,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.questions import Outcome, Question, QuestionLoad, Verdict
 from keybench.results.store.records import Trial
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.trials.server_trial import judged
+from keybench.runners.trials.server_trial import trial_for_judges
 
 WORDS: Mapping[Outcome, str] = {"equal": "equal", "differs": "differs", "not measured": "could not be measured"}
 
@@ -65,7 +65,7 @@ def _on_question(question: Question, loads: Sequence[LoadProgress]) -> QuestionV
             where = f"{planned.layout} in {planned.column}"
             if trial.status == "error":
                 failures.append((where, Verdict("not measured", f"the trial failed: {trial.error}")))
-            elif (verdict := question.judge(judged(load.request, planned, trial))) is not None:
+            elif (verdict := question.judge(trial_for_judges(load.request, planned, trial))) is not None:
                 answers.append((where, verdict))
     if question.every_trial:  # a failed trial leaves such a question open
         answers += failures
