@@ -51,13 +51,13 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measurements:
     return _measured(cost, ends, server, arrived.order.note, alone=request.is_modelled(on.name))
 
 
-def cost_with_restart(on: Engine, request: Request, planned: TrialTable, rows: int) -> LoadCost | None:
+def cost_with_restart(on: Engine, request: Request, trial_table: TrialTable, rows: int) -> LoadCost | None:
     """The cost in two parts: of the first `rows` rows, and, after a restart of the server, of the others. None if the
     model knows no cache, or if nobody knows how large the server's cache is."""
-    if (model := _model(on, request, planned.table)) is None:
+    if (model := _model(on, request, trial_table.table)) is None:
         return None
-    load = Load(planned.ranks, [rows, len(planned.keys)], request.scenario.load.rows_per_tx, restart=rows)
-    return _cost(model, load, planned.keys, server_of(on, request))
+    load = Load(trial_table.ranks, [rows, len(trial_table.keys)], request.scenario.load.rows_per_tx, restart=rows)
+    return _cost(model, load, trial_table.keys, server_of(on, request))
 
 
 def _model(on: Engine, request: Request, table: Table) -> PredictsCost | None:

@@ -190,14 +190,14 @@ class After:
 
 
 def predicted(
-    on: Engine, request: Request, planned: TrialTable, steps: Sequence[Step], *, beside_server: bool
+    on: Engine, request: Request, trial_table: TrialTable, steps: Sequence[Step], *, beside_server: bool
 ) -> tuple[PageStats, list[Reading], UsageError | None]:
     """(the index in the model after the last step that the model knows, its figures of each phase until then, why it
     does not know the next step, or None). Raises the reason if there is no server, or if it is about the first step."""
     after: list[After] = []
     refused: UsageError | None = None
     try:
-        for index in _predicted(on, planned, steps, request.scenario.load.rows_per_tx):
+        for index in _predicted(on, trial_table, steps, request.scenario.load.rows_per_tx):
             after.append(index)  # noqa: PERF402  # those before a refusal stay
     except UsageError as error:
         if not (after and beside_server):
@@ -206,22 +206,22 @@ def predicted(
     kind = SubjectKind.MODEL_PHASE if beside_server else SubjectKind.PHASE
     listed = _of_phases(steps[: len(after)], after, kind)
     if not refused:
-        listed += _reads_after_restart(on, request, planned, steps, kind)
+        listed += _reads_after_restart(on, request, trial_table, steps, kind)
     return after[-1].stats, listed, refused
 
 
-def _predicted(on: Engine, planned: TrialTable, steps: Sequence[Step], rows_per_tx: int) -> Iterator[After]:
+def _predicted(on: Engine, trial_table: TrialTable, steps: Sequence[Step], rows_per_tx: int) -> Iterator[After]:
     """The index in the model after each step. A transaction deletes or updates `rows_per_tx` rows, unless its step has
     its own number. UsageError at a step that the model does not know."""
-    ranks = planned.ranks
-    empty = empty_index(on.page_model(planned.table), ranks, planned.keys, planned.lengths())
+    ranks = trial_table.ranks
+    empty = empty_index(on.page_model(trial_table.table), ranks, trial_table.keys, trial_table.lengths())
     if empty is None:
         raise UsageError(
             f"the page model of {on.title} knows no index with a past yet: measure phases on a server, or leave "
             f"{on.name} out of --db."
         )
     state, present_keys = empty(), PresentKeys(ranks)
-    if planned.table.status and not isinstance(state, KnowsUpdates):
+    if trial_table.table.status and not isinstance(state, KnowsUpdates):
         raise _knows_no_updates(on)
     for step in steps:
         if step.what == "build":
@@ -232,7 +232,7 @@ def _predicted(on: Engine, planned: TrialTable, steps: Sequence[Step], rows_per_
             assert step.update
             if not isinstance(state, KnowsUpdates):
                 raise _knows_no_updates(on)
-            characters = new_lengths(step.update, planned, step) if step.update.column == "payload" else None
+            characters = new_lengths(step.update, trial_table, step) if step.update.column == "payload" else None
             state.update(ranks[step.rows], step.update.rows_per_tx or rows_per_tx, characters)
         elif step.what == "delete":
             delete(state, ranks[step.rows], rows_per_tx)
@@ -276,13 +276,13 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], kind: SubjectKind)
 
 
 def _reads_after_restart(
-    on: Engine, request: Request, planned: TrialTable, steps: Sequence[Step], kind: SubjectKind
+    on: Engine, request: Request, trial_table: TrialTable, steps: Sequence[Step], kind: SubjectKind
 ) -> list[Reading]:
     """Pages that the model expects two insertions to read, with a restart of the server between them. Nothing for other
     phases, and if the model does not know."""
     if [step.what for step in steps] != ["insert", "restart", "insert"]:
         return []
-    cost = cost_with_restart(on, request, planned, len(steps[0].rows))
+    cost = cost_with_restart(on, request, trial_table, len(steps[0].rows))
     if cost is None:
         return []
     return [
@@ -297,24 +297,24 @@ def of_updates(step: Step, updated: int, hot: int) -> list[Reading]:
     return [Reading(metric, float(count), "measured", subject=step.subject) for metric, count in counted.items()]
 
 
-def new_texts(part: UpdatePart, planned: TrialTable, step: Step) -> tuple[str, ...]:
+def new_texts(part: UpdatePart, trial_table: TrialTable, step: Step) -> tuple[str, ...]:
     """The new payloads of the step's rows. Each begins with a capital, which no inserted row does. The next step, and
     the next update of the same row in a step, take the next capital: a server may leave out an update that changes
     nothing."""
-    pool = Payload(max(planned.table.payload, planned.table.longest)).texts
+    pool = Payload(max(trial_table.table.payload, trial_table.table.longest)).texts
     rounds = np.arange(len(step.rows)) // len(np.unique(step.rows))  # in each round, every row is updated once
     letters = [chr(ord("A") + place) for place in ((rounds + step.number) % 26).tolist()]
-    lengths = new_lengths(part, planned, step).tolist()
+    lengths = new_lengths(part, trial_table, step).tolist()
     return tuple(
         letter + pool[row % len(pool)][1:length]
         for letter, row, length in zip(letters, step.rows.tolist(), lengths, strict=True)
     )
 
 
-def new_lengths(part: UpdatePart, planned: TrialTable, step: Step) -> Integers:
+def new_lengths(part: UpdatePart, trial_table: TrialTable, step: Step) -> Integers:
     """Characters of the new payloads of the step's rows: (rows,)."""
-    lengths = planned.lengths()
-    before = np.full(len(step.rows), planned.table.payload) if lengths is None else lengths[step.rows]
+    lengths = trial_table.lengths()
+    before = np.full(len(step.rows), trial_table.table.payload) if lengths is None else lengths[step.rows]
     return np.array([part.characters(n) for n in before.tolist()], np.int64)
 
 

@@ -42,12 +42,12 @@ class PhasesTrial(ServerTrial):
 
     def measure(self) -> Measurements:
         """Does all phases, verifies, reads and predicts. The counters are read before and after each phase."""
-        planned, table = self.table, self.table.table
+        table = self.table.table
         with self.connected() as target:
             self.admin.create(table)
             interference = Interference.before()
             loads, parts, of_phases = [], [], []
-            present_keys = PresentKeys(planned.ranks)
+            present_keys = PresentKeys(self.table.ranks)
             for step in self.steps:
                 if step.what == "restart":  # nothing is read around it: it has seconds alone
                     begin = time.monotonic()
@@ -67,7 +67,7 @@ class PhasesTrial(ServerTrial):
                 stranded = _stranded(self.admin, table, present_keys, measured)
                 of_phases += figures.of_phase(step, measured, seconds, stranded)
             of_machine = interference.after()
-            check_table(self.admin, table, planned.keys[rows_left(self.steps)])
+            check_table(self.admin, table, self.table.keys[rows_left(self.steps)])
             pictures = self.page_maps(self.admin)
         predicted = self.predict(target.engine, figures.of_whole(parts), None)
         return self.together(target.engine, joined(loads), [*of_machine, *of_phases], pictures, predicted)
@@ -131,14 +131,14 @@ class PhasesTrial(ServerTrial):
         if not len(step.rows):
             return 0.0
         update, read = step.update, step.read
-        rows_per_tx, planned = self.request.scenario.load.rows_per_tx, self.table
+        rows_per_tx = self.request.scenario.load.rows_per_tx
         texts: tuple[str, ...] = ()
         if update:
             rows_per_tx = update.rows_per_tx or rows_per_tx
             if update.which == "hot":  # a transaction updates no row twice
                 rows_per_tx = min(rows_per_tx, len(np.unique(step.rows)))
-            texts = figures.new_texts(update, planned, step) if update.column == "payload" else ()
-        task = ReaderTask(target.address, planned.table, self.sources, rows_per_tx, rows=step.rows, texts=texts)
+            texts = figures.new_texts(update, self.table, step) if update.column == "payload" else ()
+        task = ReaderTask(target.address, self.table.table, self.sources, rows_per_tx, rows=step.rows, texts=texts)
         what: str = step.what  # as `reader.work` calls it
         if read:
             what = "look up" if read.present else "look up deleted" if read.deleted else "pop" if read.pop else "scan"
@@ -151,17 +151,17 @@ class PhasesModelTrial(TrialRunner):
 
     def measure(self) -> Measurements:
         """Makes the keys and predicts."""
-        planned, on = trial_table(self.request, self.plan), engine(self.plan.database)
-        all_steps = steps(self.request, self.plan, planned.ranks)
-        last, of_phases, _ = figures.predicted(on, self.request, planned, all_steps, beside_server=False)
+        table, on = trial_table(self.request, self.plan), engine(self.plan.database)
+        all_steps = steps(self.request, self.plan, table.ranks)
+        last, of_phases, _ = figures.predicted(on, self.request, table, all_steps, beside_server=False)
         absent = [*Reading.absent(NOT_MODELLED, WHY_NOT), *key_positions.absent(figures.NO_POSITION)]
         pages = blobs.page_map(last.page_numbers, last.page_rows, "modelled")
         return Measurements([*readings(last), *absent, *of_phases], (), [pages])
 
 
 def _stranded(admin: Admin, table: Table, present_keys: PresentKeys, measured: Iterable[Reading]) -> float | None:
-    """Free room, in %, on leaves of the server's index without a row of the last insertion. None if
-    the index's pages cannot be read. `measured`: readings of the table."""
+    """Free room, in %, on leaves of the server's index without a row of the last insertion. None if the index's pages
+    cannot be read. `measured`: readings of the table."""
     values = (one.value for one in measured if (one.subject, one.metric) == (KEY, Metric.LEAF_DENSITY))
     order, density = admin.page_order(table), next(values, None)
     return None if order is None or density is None else present_keys.stranded(order.rows, density)

@@ -146,7 +146,7 @@ def perform(
         for load in one.question.loads:
             if loads[load].run_id:
                 store.warn(loads[load].run_id, f"keybench verify, {one.line}.")
-    equal, differ, unmeasured = (sum(one.outcome == outcome for one in answers) for outcome in WORDS)  # in this order
+    equal, differ, unmeasured = (sum(one.outcome == outcome for one in answers) for outcome in WORDS)  # in its order
     say(
         console,
         f"\n{this.on.title}: {equal} equal, {differ} differ{'s' if differ == 1 else ''}, {unmeasured} could not be "
