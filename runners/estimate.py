@@ -58,7 +58,7 @@ def _table_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
     row_bytes = 0.0
     for member in table.family:  # the table, and before it a foreign key's parent table
         _, with_log = on.bytes_per_row(table.column, payload, member.key)
-        row_bytes += with_log * member.children
+        row_bytes += with_log * member.children  # `children`: rows of that table for each key
     return int(rows * row_bytes)
 
 

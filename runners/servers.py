@@ -103,14 +103,14 @@ class RunServers:
         with closing(on.admin(address)) as admin:
             reported = dict(admin.page_settings())
             check_settings(on, chosen, reported)
-            target = Target(on, address.server, address, reported)
+            target = Target(on, address.server, address, reported)  # as above, with what it reports
             self._running[database] = provision, target
-            versions, values = dict(admin.versions()), {**chosen, **admin.settings()}
-            values |= provision.described()
-            values |= self._request.scenario.load_path.environment
+            versions, to_note = dict(admin.versions()), {**chosen, **admin.settings()}
+            to_note |= provision.described()
+            to_note |= self._request.scenario.load_path.environment
         version = next(iter(versions.values()), "of an unknown version")  # the first one is the server's
         self._say(f"{on.title}: {version} ({target.server})")
-        self._note(Environment(database, target.server, versions, values, settings.cache_bytes))
+        self._note(Environment(database, target.server, versions, to_note, settings.cache_bytes))
         return target
 
     def close(self) -> None:

@@ -150,5 +150,5 @@ def _lead(chosen: Layout, keys: list[Keys], clocks: list[NDArray[np.int64]]) -> 
         ticks = [chosen.decode(part).ticks for part in keys]
     except UsageError as error:
         return Reading(Metric.CLOCK_LEAD_MS, None, "absent", f"The keys' time cannot be read back: {error}")
-    leads = [(read - clock).max(initial=0) for read, clock in zip(ticks, clocks, strict=True) if read is not None]
+    leads = [(in_key - clock).max(initial=0) for in_key, clock in zip(ticks, clocks, strict=True) if in_key is not None]
     return Reading(Metric.CLOCK_LEAD_MS, float(max(leads)) / TICKS_PER_MS, "measured")

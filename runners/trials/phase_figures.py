@@ -240,7 +240,7 @@ def _predicted(on: Engine, trial_table: TrialTable, steps: Sequence[Step], rows_
             if isinstance(state, KnowsUpdates):
                 state.read(ranks[step.rows], by_key=bool(step.read and (step.read.present or step.read.deleted)))
             if step.deletes:
-                delete(state, ranks[step.rows], len(step.rows))
+                delete(state, ranks[step.rows], len(step.rows))  # in one transaction
         elif step.what == "clean":
             state.clean()
         elif step.what == "rebuild":

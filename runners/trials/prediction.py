@@ -84,11 +84,11 @@ _REHEARSED = 2_000
 def rehearse(request: Request, trials: Iterable[TrialPlan]) -> None:
     """Predicts small loads like these trials', to compile what predictions need. Trials report what a model refuses."""
     for trial in trials:
-        few = replace(trial, rows=min(trial.rows, _REHEARSED))
-        arrived = Arrived.as_planned(trial_table(request, few))
+        small_trial = replace(trial, rows=min(trial.rows, _REHEARSED))
+        arrived = Arrived.as_planned(trial_table(request, small_trial))
         with suppress(UsageError):
             predicted = page_stats(engine(trial.database).page_model(arrived.table.table), arrived)
-            key_positions.readings(arrived, few.rows / predicted.leaf_pages)
+            key_positions.readings(arrived, small_trial.rows / predicted.leaf_pages)
 
 
 def page_stats(model: PageModel | SizedByValue, arrived: Arrived) -> PageStats:

@@ -91,15 +91,15 @@ class ServerTrial(TrialRunner):
             # the load: first the part that is only there to fill the table, then the measured one
             to = target.address, table, self.sources
             send = partial(load_rows, *to, skew_rows=work.skew_rows, path=self.path, pool=self.resources.pool)
-            filled = sum(int(source.writer.rows * work.filled) for source in self.sources)
-            if filled:
+            rows_before = sum(int(source.writer.rows * work.filled) for source in self.sources)
+            if rows_before:
                 send(rows_per_tx=FILL_ROWS, part=(0.0, work.filled), timeout=self.seconds_left())
 
             def progress(rows: int) -> None:
                 watch.sent(rows)  # the `watch` of the block below
-                self.resources.progress(filled + rows)
+                self.resources.progress(rows_before + rows)
 
-            with contention.watch(admin, work.watched, self.plan.rows - filled) as watch:
+            with contention.watch(admin, work.watched, self.plan.rows - rows_before) as watch:
                 loaded = send(
                     rows_per_tx=work.rows_per_tx,
                     part=(work.filled, 1.0),

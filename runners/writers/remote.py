@@ -124,7 +124,7 @@ class _TableBarrier:
         lower: the limit is never exceeded.
         """
         self._row = row
-        too_far = row - self._slowest_row > self._handle.skew_rows
+        too_far = row - self._slowest_row > self._handle.skew_rows  # as far as known: the slowest may be further now
         if too_far or row - self._stored_row >= self._update_rows:
             self._update()
         if too_far or time.monotonic() - self._last_read > READ_SECONDS:
