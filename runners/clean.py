@@ -56,7 +56,7 @@ def clean(
 def _clean_folders(bases: Sequence[Path], dry_run: bool, console: Console) -> None:
     """Removes the folders of private servers that no run uses, or shows them."""
     leftovers = [locked_folder.stale(base) for base in bases]  # of each base: (folders to remove, folders in use)
-    stale = [folder for free, _ in leftovers for folder in free]
+    stale = [folder for unused, _ in leftovers for folder in unused]
     in_use = [folder for _, used in leftovers for folder in used]
     verb = "would remove" if dry_run else "removed"
     # `sweep` looks again: a folder that a run has taken since then stays
@@ -72,7 +72,7 @@ def _clean_folders(bases: Sequence[Path], dry_run: bool, console: Console) -> No
 
 
 def _clean_containers(dry_run: bool, console: Console) -> None:
-    """Removes containers of ended runs on this machine."""
+    """Removes containers of ended runs on this machine, or shows them."""
     containers = docker_daemon.containers()
     in_use = [one for one in containers if container.in_use(one)]
     for one in containers:
@@ -91,7 +91,7 @@ def _clean_containers(dry_run: bool, console: Console) -> None:
 
 
 def _clean_server(schema: OwnedSchema, yes: bool, dry_run: bool, console: Console) -> None:
-    """Removes keybench's tables from a user's own server, if no run uses them and the user agrees."""
+    """Removes keybench's tables from a user's own server, if no run uses it and the user agrees, or shows them."""
     if schema.in_use():
         say(console, f"{schema.place}: a run is using it, nothing is removed; clean again when it has ended")
         return

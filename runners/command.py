@@ -42,12 +42,12 @@ def run(context: typer.Context, **values: Any) -> int:
 
     options, console = RunOptions(**values), cli.console()
     sources = {name: context.get_parameter_source(name) for name in context.params}
-    named = frozenset(name for name, source in sources.items() if source and source.name == "COMMANDLINE")
+    on_command_line = frozenset(name for name, source in sources.items() if source and source.name == "COMMANDLINE")
     with launch.licences_accepted(options.accept_eula), secret.removed_afterwards():
         if options.resume:
-            launch.refuse_beside_resume(named)
+            launch.refuse_beside_resume(on_command_line)
         else:
-            request, servers = launch.request_of(options, named)
+            request, servers = launch.request_of(options, on_command_line)
             notes = launch.notes(options, request)
             if options.dry_run:
                 return launch.dry_run(request, notes, console)

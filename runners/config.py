@@ -3,7 +3,7 @@
 The command line and the environment take precedence over the file.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,13 +19,13 @@ FILE: Final = "keybench.toml"
 
 
 def options(
-    command: str, known: Iterable[str], path: Path = Path(FILE), repeated: Container[str] = ()
+    command: str, option_names: Collection[str], path: Path = Path(FILE), repeated: Container[str] = ()
 ) -> dict[str, Any]:
     """The values that the file's table `[command]` sets, by name of option; empty if there is no file.
 
-    `known` are the names of the command's options, with underscores. Lists become comma-separated text, but those of
-    the `repeated` options stay lists. Raises UsageError for any other name, for a value of another type, and for a
-    file that cannot be read.
+    `option_names` are those of the command's options, with underscores. The values of the `repeated` options are lists;
+    for other options, a list becomes comma-separated text. Raises UsageError for any other name, for a value of another
+    type, and for a file that cannot be read.
     """
     try:
         content = parsers.toml(parsers.file_text(path))
@@ -36,17 +36,17 @@ def options(
     table = content.get(command, {})
     if not isinstance(table, dict):
         raise UsageError(f"{path}: [{command}] must be a table of options.")
-    names = set(known)
-    for name in table:
-        if name.replace("-", "_") not in names:
-            raise unknown_name(f"option of [{command}] in {path}", name, {option.replace("_", "-") for option in names})
+    for written in table:
+        if written.replace("-", "_") not in option_names:
+            known = {name.replace("_", "-") for name in option_names}
+            raise unknown_name(f"option of [{command}] in {path}", written, known)
     chosen: dict[str, Any] = {}
-    for spelled, value in table.items():
-        name = spelled.replace("-", "_")
+    for written, value in table.items():
+        name = written.replace("-", "_")
         values = value if isinstance(value, list) else [value]
         if not all(isinstance(one, str | int | float) for one in values):
             raise UsageError(
-                f"{path}: [{command}] {spelled} must be text, a number, true or false, or a list of texts: correct it."
+                f"{path}: [{command}] {written} must be text, a number, true or false, or a list of texts: correct it."
             )
         if name in repeated:
             chosen[name] = list(map(str, values))

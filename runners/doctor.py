@@ -5,6 +5,7 @@ import shutil
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from textwrap import wrap
+from typing import Any
 
 import psutil
 from rich.console import Console
@@ -55,9 +56,29 @@ def doctor(as_json: cli.AsJson = False) -> int:
     absent = f"no daemon answers at {address} ({reason}): no database in a container"
     docker = absent if reason else f"a daemon answers at {address}"
     _print("docker", docker, console)
-    # each database: its drivers, and its kinds of server
-    problems: dict[tuple[str, str], str] = {}  # by name of the database and kind of server
-    databases = []
+    databases, problems = _databases(console)
+    # the default run
+    default_run = {f"{name} ({config.SERVER})": problems.get((name, config.SERVER), "") for name in config.DATABASES}
+    if as_json:
+        cli.print_json(
+            {
+                "machine": dict(here) | {"memory_available_bytes": memory.available},
+                "common": common,
+                "docker": docker,
+                "databases": databases,
+                "default_run": {"can_start": not any({**common, **default_run}.values()), "problems": default_run},
+            }
+        )
+    if reasons := [f"  {name}: {problem}" for name, problem in {**common, **default_run}.items() if problem]:
+        raise EnvironmentMissing("the default run cannot start:\n" + "\n".join(reasons))
+    say(console, "the default run can start: keybench run")
+    return 0
+
+
+def _databases(console: Console) -> tuple[list[dict[str, Any]], dict[tuple[str, str], str]]:
+    """Prints each database's drivers and kinds of server. Gives (the same for JSON, why each kind of server cannot be
+    used, by name of the database and kind: empty text if it can)."""
+    databases, problems = [], {}
     for name, on in engines().items():
         console.print()
         say(console, on.title)
@@ -77,27 +98,12 @@ def doctor(as_json: cli.AsJson = False) -> int:
         servers = {kind: {"ready": not problems[name, kind], "problem": problems[name, kind]} for kind in on.servers}
         databases.append({"name": name, "title": on.title, "drivers": usable, "servers": servers})
     console.print()
-    # the default run
-    default_run = {f"{name} ({config.SERVER})": problems.get((name, config.SERVER), "") for name in config.DATABASES}
-    if as_json:
-        cli.print_json(
-            {
-                "machine": dict(here) | {"memory_available_bytes": memory.available},
-                "common": common,
-                "docker": docker,
-                "databases": databases,
-                "default_run": {"can_start": not any({**common, **default_run}.values()), "problems": default_run},
-            }
-        )
-    if reasons := [f"  {name}: {problem}" for name, problem in {**common, **default_run}.items() if problem]:
-        raise EnvironmentMissing("the default run cannot start:\n" + "\n".join(reasons))
-    say(console, "the default run can start: keybench run")
-    return 0
+    return databases, problems
 
 
 def _private_servers() -> str:
-    """Why no private server can be started; empty if one can. To find out, it starts a process as if it were one."""
-    if sys.platform == "win32":  # there are no private servers
+    """Why no private server can be started; empty if one can. To find out, starts a process as if it were a server."""
+    if sys.platform == "win32":  # keybench starts no private servers there, so nothing is missing
         return ""
     try:
         with PrivateFolder("test", setup=[["true"]], server=["sleep", "60"]) as folder:
@@ -145,6 +151,6 @@ def _version(package: str) -> str:
 
 def _print(name: str, text: str, console: Console) -> None:
     """Prints a name in the first column and its text, wrapped, in the second."""
-    width = max(40, console.width - _INDENT - 2)
+    width = max(40, console.width - _INDENT - 2)  # 2: the margin
     lines = [part for line in text.splitlines() for part in wrap(line, width, break_on_hyphens=False) or [""]]
     say(console, f"  {name:<{_INDENT}}" + f"\n{' ' * (_INDENT + 2)}".join(lines))

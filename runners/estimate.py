@@ -41,12 +41,12 @@ Place = Literal["machine", "docker", "url"]
 
 
 def disk_bytes(request: Request, trials: Sequence[TrialPlan], place: Place = "machine") -> int:
-    """Bytes of disk that the largest of the trials with a server at that place needs; 0 if there is none."""
+    """Bytes of disk that the largest trial whose server uses that disk needs; 0 if there is none."""
     needs = [0]
     for trial in trials:
         server = request.servers[trial.database]
-        there = "url" if is_url(server) else "docker" if server == KIND else "machine"
-        if server not in COMPUTED and place == there:
+        place_of_server = "url" if is_url(server) else "docker" if server == KIND else "machine"
+        if server not in COMPUTED and place == place_of_server:
             needs.append(_table_bytes(request, trial, trial.rows))
     return max(needs)
 
@@ -56,15 +56,15 @@ def _table_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
     on, table = engine(trial.database), trial.table(request.scenario)
     payload = trial.lengths.mean if trial.lengths else trial.payload
     row_bytes = 0.0
-    for member in table.family:
+    for member in table.family:  # the table, and before it a foreign key's parent table
         _, with_log = on.bytes_per_row(table.column, payload, member.key)
-        row_bytes += with_log * member.children
+        row_bytes += with_log * member.children  # `children`: rows of that table for each key
     return int(rows * row_bytes)
 
 
 def check_disk(need: int, folder: Path, otherwise: str = "set KEYBENCH_TMP to a folder with more room") -> int:
-    """Bytes free in the folder of the servers; EnvironmentMissing if `need` bytes and `HEAD_ROOM` do not fit.
-    `otherwise` is what the error tells the user to do if fewer rows are no choice."""
+    """Bytes free in the folder of the servers. EnvironmentMissing if `need` bytes and `HEAD_ROOM` do not fit; a need of
+    0 always fits. `otherwise` is what the error tells the user to do if fewer rows are no choice."""
     free = shutil.disk_usage(folder).free
     if need and need + HEAD_ROOM > free:
         raise EnvironmentMissing(
@@ -79,7 +79,7 @@ def memory_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
     if not request.on_server(trial.database):
         return rows * _MODEL_BYTES
     of_runner = rows * _SERVER_BYTES
-    if is_url(request.servers[trial.database]):
+    if is_url(request.servers[trial.database]):  # the user's own server: its cache is not for keybench to count
         return of_runner
     cache = engine(trial.database).settings(request.profile, request.scenario.server.cache).cache_bytes
     return of_runner + min(cache, _table_bytes(request, trial, rows))
@@ -92,7 +92,7 @@ def check_memory(request: Request, trials: Sequence[TrialPlan]) -> tuple[int, in
     need = max(needs)
     if need > available:
         trial = trials[needs.index(need)]
-        # the need grows with the rows, so a binary search finds how many rows fit
+        # a binary search, as the need grows with the rows; the range begins with 1, so the index is the rows that fit
         fit = bisect_right(range(1, trial.rows), available, key=lambda rows: memory_bytes(request, trial, rows))
         unit = 10 ** max(0, len(str(fit)) - 2)  # all digits but the first two are zeros
         raise EnvironmentMissing(
@@ -104,7 +104,7 @@ def check_memory(request: Request, trials: Sequence[TrialPlan]) -> tuple[int, in
 
 
 def gigabytes(size: int) -> str:
-    """A size as readable text."""
+    """A size in bytes as readable text, in MB or GB."""
     return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.0f} MB"
 
 
@@ -126,54 +126,53 @@ def pilot(
     each database.
 
     Each layout is tried once before it is timed: the first trial loads code and warms the server's caches. Where pilots
-    would insert a quarter of the trials' rows or more, one small trial does that alone, and nothing is predicted. `say`
-    gets a line before the pilots of each database. They do not show costs that grow with the index: for large tables
-    the prediction is a lower bound.
+    would insert a quarter of the trials' rows or more, one small trial only warms the server, and no time is predicted.
+    `say` gets a line before the pilots of each database. Pilots do not show costs that grow with the index: for large
+    tables the prediction is a lower bound.
     """
-    seconds, titles, small_titles = 0.0, [], []
+    seconds, predicted_titles, small_titles = 0.0, [], []
     for name in dict.fromkeys(trial.database for trial in trials):
-        on_it = [trial for trial in trials if trial.database == name]
-        chosen, rounds = _pilots(on_it)
-        # too small a run for pilots: one trial warms the server, and no time is predicted
-        if sum(trial.rows for trial in on_it) <= _WORTH * len(chosen) * sum(rounds):
+        its_trials = [trial for trial in trials if trial.database == name]
+        pilots, rows_of_rounds = _pilots(its_trials)
+        if sum(trial.rows for trial in its_trials) <= _WORTH * len(pilots) * sum(rows_of_rounds):
             say(f"a first trial on {engine(name).title}, which is not counted")
-            _seconds(request, replace(chosen[0], rows=rounds[0]), servers, pool)
+            _seconds(request, replace(pilots[0], rows=rows_of_rounds[0]), servers, pool)
             small_titles.append(engine(name).title)
             continue
         say(f"a pilot on {engine(name).title}")
-        of_trial, of_row = _cost(request, chosen, rounds, servers, pool)
-        seconds += sum(of_trial + trial.rows * of_row for trial in on_it)
-        titles.append(engine(name).title)
-    on, others = " and ".join(titles), " and ".join(small_titles)
+        of_trial, of_row = _cost(request, pilots, rows_of_rounds, servers, pool)
+        seconds += sum(of_trial + trial.rows * of_row for trial in its_trials)
+        predicted_titles.append(engine(name).title)
+    predicted, small = " and ".join(predicted_titles), " and ".join(small_titles)
     reason = "small: pilots would insert a quarter of their rows or more, so no time is predicted"
-    if not on:
+    if not predicted:
         return f"the trials are {reason}"
     less = " (fewer --rows, --layout or --blocks take less)" if seconds > _LONG_SECONDS else ""
-    if not others:
+    if not small:
         return f"the trials will take about {duration(seconds)}{less}"
-    return f"the trials on {on} will take about {duration(seconds)}{less}; those on {others} are {reason}"
+    return f"the trials on {predicted} will take about {duration(seconds)}{less}; those on {small} are {reason}"
 
 
 def _pilots(trials: Sequence[TrialPlan]) -> tuple[list[TrialPlan], tuple[int, ...]]:
     """(the trials of one database that are run as pilots, the rows of each round of pilots). Pilots are the control and
     random GUIDs, or the first trial if the run has neither. The first round is not timed."""
     few, many = pilot_rows(max(trial.rows for trial in trials), sum(trial.rows for trial in trials))
-    wanted = [next((trial for trial in trials if trial.layout == name), None) for name in (CONTROL, RANDOM)]
-    pilots = [trial for trial in wanted if trial] or [trials[0]]
+    firsts = [next((trial for trial in trials if trial.layout == name), None) for name in (CONTROL, RANDOM)]
+    pilots = [trial for trial in firsts if trial] or [trials[0]]
     return pilots, (few, few, many) if many > few else (few, few)
 
 
 def _cost(
-    request: Request, chosen: Sequence[TrialPlan], rounds: Sequence[int], servers: RunServers, pool: WriterPool
+    request: Request, pilots: Sequence[TrialPlan], rows_of_rounds: Sequence[int], servers: RunServers, pool: WriterPool
 ) -> tuple[float, float]:
     """(seconds that each trial takes whatever its rows, seconds that each row adds). They are those of the straight
     line through the two timed rounds. With one timed round a row adds nothing."""
-    _, least, *more = [  # mean seconds a round; the first one loads code and warms caches: it is not counted
-        fmean(_seconds(request, replace(trial, rows=rows), servers, pool) for trial in chosen) for rows in rounds
+    seconds = [  # of each round, as mean over pilots
+        fmean(_seconds(request, replace(one, rows=rows), servers, pool) for one in pilots) for rows in rows_of_rounds
     ]
-    few, many = rounds[1], rounds[-1]
-    row = max(0.0, (more[0] - least) / (many - few)) if more else 0.0
-    return max(0.0, least - few * row), row
+    few, many = rows_of_rounds[1], rows_of_rounds[-1]  # round 0 loads code and warms caches: it is not counted
+    of_row = max(0.0, (seconds[-1] - seconds[1]) / (many - few)) if many > few else 0.0
+    return max(0.0, seconds[1] - few * of_row), of_row
 
 
 def pilot_rows(rows: int, total: int) -> tuple[int, int]:
@@ -183,7 +182,9 @@ def pilot_rows(rows: int, total: int) -> tuple[int, int]:
     If `rows` is too small for that, both are `rows`.
     """
     few, many = PILOT_ROWS
-    return (few, min(max(many, total // 200), _MOST_ROWS, rows)) if rows >= 2 * few else (rows, rows)
+    if rows < 2 * few:
+        return rows, rows
+    return few, min(max(many, total // 200), _MOST_ROWS, rows)  # 0.5 % of a large run's rows
 
 
 def _seconds(request: Request, trial: TrialPlan, servers: RunServers, pool: WriterPool) -> float:

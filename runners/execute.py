@@ -37,19 +37,18 @@ def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialP
     servers = ", ".join(f"{name} ({server})" for name, server in request.servers.items())
     where = f" on {servers}, profile {request.profile}" if servers else ", without a database"
     say(console, f"{request.scenario.title} [{request.scenario.name}]{where}")
-    sizes = sorted({trial.rows for trial in trials})
-    each = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    row_counts = sorted({trial.rows for trial in trials})
+    each = f"{row_counts[0]:,}" if len(row_counts) == 1 else f"{row_counts[0]:,} to {row_counts[-1]:,}"
     rows = sum(trial.rows for trial in todo)
     noun, total = ("rows", "rows to insert") if servers else ("keys", "keys to make")
     say(
         console,
         f"{len(trials)} trials in {_blocks(request.blocks)}, {each} {noun} in each trial{recorded}; "
-        f"{rows:,} {total}; seed {request.seed}{_difference_from_scenario(request, sizes)}",
+        f"{rows:,} {total}; seed {request.seed}{_difference_from_scenario(request, row_counts)}",
     )
-    size = estimate.gigabytes
     if todo:
-        need, free = estimate.check_memory(request, todo)
-        say(console, f"the largest trial needs about {size(need)} of memory; {size(free)} are available")
+        need, free = map(estimate.gigabytes, estimate.check_memory(request, todo))
+        say(console, f"the largest trial needs about {need} of memory; {free} are available")
     if chosen := request.scenario.server.settings:
         say(console, "settings: " + ", ".join(f"{name} = {value}" for name, value in chosen.items()))
     if not any(request.on_server(trial.database) for trial in todo):
@@ -75,13 +74,14 @@ def _announce_disk(request: Request, todo: tuple[TrialPlan, ...], console: Conso
         say(console, f"{largest} {size(need)} of disk on your server, which keybench does not check")
 
 
-def _difference_from_scenario(request: Request, rows: Sequence[int]) -> str:
-    """The rows and blocks of the scenario where the run has others, in brackets; empty if it has the same. `rows` are
-    the numbers of rows that the run's trials have."""
-    usual = request.scenario
-    differs = [f"{usual.rows:,} rows"] if usual.rows and any(each != usual.rows for each in rows) else []
-    differs += [_blocks(usual.blocks)] if request.blocks != usual.blocks else []
-    return f" (the scenario has {' and '.join(differs)})" if differs else ""
+def _difference_from_scenario(request: Request, row_counts: Sequence[int]) -> str:
+    """The rows and blocks of the scenario where the run has others, in brackets; empty if it has the same.
+    `row_counts`: how many rows the run's trials have, each number once."""
+    scenario = request.scenario
+    other_rows = scenario.rows and any(rows != scenario.rows for rows in row_counts)
+    differences = [f"{scenario.rows:,} rows"] if other_rows else []
+    differences += [_blocks(scenario.blocks)] if request.blocks != scenario.blocks else []
+    return f" (the scenario has {' and '.join(differences)})" if differences else ""
 
 
 def _blocks(count: int) -> str:
@@ -110,7 +110,7 @@ def execute(
             servers = enter(closing(RunServers(request, urls, note_environment, partial(say, console))))
             _prepare(request, todo, store, run_id, servers, pool, shown, console)
             resources = Resources(servers.reach, pool, shown.rows, servers.restart, servers.gone)
-        for number, planned in enumerate(todo, start=len(trials) - len(todo) + 1):
+        for number, planned in enumerate(todo, start=len(trials) - len(todo) + 1):  # goes on after the recorded ones
             shown.begin(number, planned)
             trial = new_trial(request, planned, resources)
             record = trial.run()
@@ -151,8 +151,8 @@ def _prepare(
     shown: Display,
     console: Console,
 ) -> None:
-    """Starts each server, checks that all writers can work there, and runs the pilots. Notes environments and warnings
-    in the store. An error ends the run before its first trial."""
+    """Starts each server, checks that all writers can work there, and runs the pilots (small trials that predict how
+    long the run takes). Stores environments and warnings. An error ends the run before its first trial."""
     # page models: they have settings, but no server
     for database in dict.fromkeys(trial.database for trial in todo if request.is_modelled(trial.database)):
         chosen = settings_of(request.scenario, engine(database))
@@ -167,43 +167,47 @@ def _prepare(
             store.warn(run_id, caveat)
         verb = "connecting to" if is_url(request.servers[database]) else "starting"
         shown.stage(f"{verb} {engine(database).title}")
-        target = servers.reach(database)
+        target = servers.reach(database)  # started, and its environment stored, if it is not running
         check_connections(request, target, pool)
         pool.check(database, target.address, request.scenario.most_writers, request.layouts)
-        if description := pool.description():  # other machines write: the environment says which
+        if description := pool.description():  # other machines write
             say(console, f"{database}: writers on {description['executor']}")
-            for recorded in store.environments(run_id):
-                if recorded.database == database:
-                    settings = {**recorded.settings, **description}
-                    store.add_environment(run_id, replace(recorded, settings=settings))
+            _add_to_environment(store, run_id, database, description)
     if trials:
         say(console, estimate.pilot(request, trials, servers, pool, shown.stage))
 
 
+def _add_to_environment(store: Store, run_id: str, database: str, facts: Mapping[str, str]) -> None:
+    """Adds facts to the settings in the stored environment of that database."""
+    for environment in store.environments(run_id):
+        if environment.database == database:
+            store.add_environment(run_id, replace(environment, settings={**environment.settings, **facts}))
+
+
 def _compile(request: Request, trials: Sequence[TrialPlan], shown: Display) -> None:
-    """Compiles the page models of engines that never ran here, all at once: their first trials would, one by one."""
+    """Compiles the page models of engines that never ran here, all at once, as first trials would do one by one."""
     from keybench.compiled import first_use  # which imports numba, and a dry run needs none
 
-    if request.scenario.kind != "load" or not request.scenario.load_path.in_order:
+    if request.scenario.kind != "load" or not request.scenario.load_path.in_order:  # a rehearsal is of no use there
         return
-    by_column = {  # loops depend on the column
+    by_column = {  # compiled loops depend on the column: one trial of each
         (trial.database, trial.column): trial for trial in trials if trial.layout not in layouts_of_servers()
     }
-    new = [name for name in dict.fromkeys(name for name, _ in by_column) if first_use(name)]
+    new = [name for name in dict.fromkeys(database for database, _ in by_column) if first_use(name)]
     if not new:
         return
     shown.stage("compiling the page models, once after an installation or an update")
-    work = [(request, [trial for (on, _), trial in by_column.items() if on == name]) for name in new]
+    work = [(request, [trial for (database, _), trial in by_column.items() if database == name]) for name in new]
     with suppress(KeybenchError):  # a trial that needs what fails here says why
         run_all(rehearse, work, timeout=request.trial_timeout)
 
 
 def check_connections(request: Request, target: Target, pool: WriterPool) -> None:
-    """UsageError if the writers need more connections than the server has left (None: it does not tell)."""
+    """UsageError if the writers need more connections than the server has left."""
     writers = request.scenario.most_writers
-    needed = request.scenario.most_writers * pool.connections_per_writer
+    needed = writers * pool.connections_per_writer
     with closing(target.engine.admin(target.address)) as admin:
-        left = admin.sessions_left()
+        left = admin.sessions_left()  # None: without a limit
     if left is not None and needed > left:
         number = "as many" if needed == writers else str(needed)
         raise UsageError(

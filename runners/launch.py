@@ -37,17 +37,17 @@ _OF_DATABASES: Final = ("db", "server", "column", "set", "writers", "payload", "
 """Options that mean nothing to a run without a database."""
 
 
-def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Request, dict[str, str]]:
+def request_of(options: RunOptions, on_command_line: Collection[str] = ()) -> tuple[Request, dict[str, str]]:
     """(the request, the server of each database: its kind, or its URL with the password).
 
-    `named`: names of the options that are on the command line, not in the environment or the configuration. Raises
+    `on_command_line`: names of the options that are there, not in the environment or the configuration. Raises
     UsageError for an unknown name and for options that exclude one another, and EnvironmentMissing if a server cannot
     be started here.
     """
     # the work: scenario and databases
     scenario = load_scenario(options.scenario)
-    if scenario.kind == "keys" and (unfit := [name for name in _OF_DATABASES if name in named]):
-        raise UsageError(f"scenario {scenario.name} only makes keys, without a database: leave out {_spelled(unfit)}.")
+    if scenario.kind == "keys" and (unused := [name for name in _OF_DATABASES if name in on_command_line]):
+        raise UsageError(f"scenario {scenario.name} only makes keys, without a database: leave out {_spelled(unused)}.")
     databases = _databases(options, scenario)
     if options.writers is not None:
         scenario = scenario.with_equal_writers(options.writers)
@@ -60,10 +60,11 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
         columns.check_columns(databases, asked_columns)
     else:
         columns.check_scenario(scenario, databases)
-    asked, lines = names(options.layout), None
-    if options.keys:
-        asked, lines = (*(asked or scenario.layouts), FILE + options.keys), len(keys_of_file(options.keys))
-    layouts = resolve_layouts(asked, scenario)
+    asked_layouts, lines_of_file = names(options.layout), None
+    if options.keys:  # the file is a layout beside the others
+        asked_layouts = (*(asked_layouts or scenario.layouts), FILE + options.keys)
+        lines_of_file = len(keys_of_file(options.keys))
+    layouts = resolve_layouts(asked_layouts, scenario)
     columns.check_server_keys(layouts, databases, scenario)
     server_choice.check_load_path(scenario, databases)
     if options.profile not in get_args(Profile):
@@ -81,7 +82,7 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
         scenario=scenario,
         layouts=layouts,
         columns=asked_columns,
-        rows=options.rows or lines,
+        rows=options.rows or lines_of_file,  # None: as the scenario says
         blocks=options.blocks or scenario.blocks,
         profile=options.profile,  # type: ignore[arg-type]
         seed=options.seed,
@@ -101,17 +102,17 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
 def notes(options: RunOptions, request: Request) -> list[str]:
     """What the user should know about the chosen servers and layouts before the run."""
     asked = names(options.layout) or request.scenario.layouts
-    notes = server_choice.reasons_of_auto(request.databases, server_names(options.servers))
-    notes.append(columns.left_out_of_models(request.layouts, request.servers))
+    lines = server_choice.reasons_of_auto(request.databases, server_names(options.servers))
+    lines.append(columns.left_out_of_models(request.layouts, request.servers))
     if not asked or ALL in asked:
-        notes.append(columns.left_out_of_all(request.layouts, request.servers, request.scenario))
-    return [note for note in (*notes, *load_cost.notes(request)) if note]
+        lines.append(columns.left_out_of_all(request.layouts, request.servers, request.scenario))
+    return [line for line in (*lines, *load_cost.notes(request)) if line]  # a line is empty if it has nothing to say
 
 
 def dry_run(request: Request, notes: Sequence[str], console: Console) -> int:
     """Prints when each writer is busy, the trials, and the disk space they need; starts nothing."""
     trials = plan(request)
-    announce(request, trials, trials, console)
+    announce(request, trials, trials, console)  # all trials are still to run
     for line in (*notes, *timetable(request.scenario, trials[0].rows)):
         say(console, line)
     for trial in trials:
@@ -128,12 +129,12 @@ def timetable(scenario: Scenario, rows: int) -> list[str]:
         line = f"{writer.id}: {writer.rate * scale:.4g} rows/s; runs {writer.start:,g} … {min(writer.last, end):,g} s"
         spells = [f"{begin:,g} … {min(stop, end):,g} s" for begin, stop in writer.busy or () if begin < end]
         busy = spells[0] if len(spells) == 1 else f"in {len(spells)} spells"
-        lines.append(line if writer.busy is None else f"{line}; busy {busy}")
+        lines.append(line if writer.busy is None else f"{line}; busy {busy}")  # None: busy as long as it runs
     return lines
 
 
 def add_run(store: Store, request: Request, command: str) -> str:
-    """Records a new run, before its first trial; its id."""
+    """Records a new run, before its first trial; returns its id."""
     run = Run(
         id=new_run_id(),
         started=datetime.now(UTC),
@@ -150,15 +151,15 @@ def add_run(store: Store, request: Request, command: str) -> str:
     return run.id
 
 
-def refuse_beside_resume(named: Collection[str]) -> None:
-    """UsageError if an option stands beside --resume that the run has recorded its own value of."""
-    if unfit := sorted(set(named) - _BESIDE_RESUME):
-        raise UsageError(f"--resume goes on with the run as it was planned: leave out {_spelled(unfit)}.")
+def refuse_beside_resume(on_command_line: Collection[str]) -> None:
+    """UsageError if one of these options may not be given with --resume, because the run has recorded its value."""
+    if refused := sorted(set(on_command_line) - _BESIDE_RESUME):
+        raise UsageError(f"--resume goes on with the run as it was planned: leave out {_spelled(refused)}.")
 
 
 def recorded_run(store: Store, options: RunOptions) -> tuple[str, Request, dict[str, str]]:
-    """(id, request, servers by database) of the run that --resume names. --server may give its URLs again, with their
-    passwords, which are not recorded. UsageError for any other server."""
+    """(id, request, servers by database) of the run that --resume names. --server may give the run's URLs again with
+    passwords, which are not recorded; any other server is a UsageError. Warns of another version of keybench."""
     run = store.run(options.resume)
     request = Request.from_json(run.definition)
     asked = server_names(options.server or ())
@@ -183,8 +184,8 @@ def results_option(results: str) -> str:
 
 
 def _databases(options: RunOptions, scenario: Scenario) -> tuple[str, ...]:
-    """The names of the databases that --db asks for; none for a scenario that only makes keys. UsageError for a text
-    without a name. Without --db: the default ones."""
+    """The names of the databases that --db asks for, without --db the default ones; none for a scenario that only makes
+    keys. UsageError for a text without a name."""
     if scenario.kind == "keys":
         return ()
     if options.db and not names(options.db):
@@ -196,16 +197,16 @@ def _databases(options: RunOptions, scenario: Scenario) -> tuple[str, ...]:
 
 
 def _has_server(on: Engine, asked: tuple[str, ...]) -> bool:
-    """Whether `--db all` includes the engine: a value of --server is for it alone, or it has a server of its own. With
-    `--server model` it needs a page model instead."""
+    """Whether `--db all` includes the engine: a value of --server is for it alone, or keybench can start a server of
+    it. With `--server model` it needs a page model instead."""
     if any(server.partition("=")[0] == on.name or (is_url(server) and on.reached_by(server)) for server in asked):
         return True
-    kinds = {server for server in asked if not is_url(server) and "=" not in server}
-    return bool(on.has_page_model if MODEL_SERVER in kinds else on.servers)
+    for_all_databases = {server for server in asked if not is_url(server) and "=" not in server}
+    return bool(on.has_page_model if MODEL_SERVER in for_all_databases else on.servers)
 
 
 def _spelled(parameters: Sequence[str]) -> str:
-    """The options as a user writes them: `dry_run` is --dry-run."""
+    """The options as a user writes them, comma-separated: `dry_run` is --dry-run."""
     return ", ".join(f"--{name.replace('_', '-')}" for name in parameters)
 
 

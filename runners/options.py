@@ -21,32 +21,34 @@ def takes(options: type[T]) -> Callable[[Callable[..., int]], Callable[..., int]
     """Gives a command the fields of a dataclass as its options (`_option`), each also set by the environment variable
     KEYBENCH_…; the command gets them, and its context, as keyword arguments."""
     hints, keyword = get_type_hints(options), inspect.Parameter.KEYWORD_ONLY
-    annotated: Any = Annotated
+    annotated: Any = Annotated  # Any: mypy knows Annotated[…] as a type alone, not as a value
     parameters = [inspect.Parameter("context", keyword, annotation=typer.Context)]
-    for each in fields(options):  # type: ignore[arg-type]
-        names, more = each.metadata["names"], {"envvar": f"KEYBENCH_{each.name.upper()}"} | each.metadata["more"]
-        option = annotated[hints[each.name], typer.Option(*names, **more)]
-        parameters.append(inspect.Parameter(each.name, keyword, default=each.default, annotation=option))
+    for one in fields(options):  # type: ignore[arg-type]
+        # the field's own `more` comes last: it may say `envvar=None`
+        names, more = one.metadata["names"], {"envvar": f"KEYBENCH_{one.name.upper()}"} | one.metadata["more"]
+        option = annotated[hints[one.name], typer.Option(*names, **more)]
+        parameters.append(inspect.Parameter(one.name, keyword, default=one.default, annotation=option))
 
     def with_signature(command: Callable[..., int]) -> Callable[..., int]:
-        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # which typer reads
         return command
 
     return with_signature
 
 
 def load_config(context: typer.Context, value: bool) -> bool:
-    """Reads keybench.toml before the other options are processed."""
+    """Makes what keybench.toml sets the defaults of the other options, which are processed later (`is_eager`). Does
+    nothing with --no-config: then `value` is False. Returns `value`, as typer wants."""
     if value:
-        named = {parameter.name: parameter for parameter in context.command.params if parameter.name}
+        options = {option.name: option for option in context.command.params if option.name}
         context.default_map = defaults.options(
-            "run", named.keys() - {"help", "config"}, repeated={name for name in named if named[name].multiple}
+            "run", options.keys() - {"help", "config"}, repeated={name for name in options if options[name].multiple}
         )
     return value
 
 
 def _option(default: Any, help: str, *names: str, **more: Any) -> Any:  # noqa: A002 (typer's word)
-    """A field that is an option. `names` and `more` are other arguments of typer.Option."""
+    """A field that is an option. `names`: its spellings, if it needs them; `more`: other arguments of typer.Option."""
     return field(default=default, metadata={"names": names, "more": {"help": help, **more}})
 
 
@@ -136,5 +138,5 @@ class RunOptions:
 
     @property
     def servers(self) -> Sequence[str]:
-        """The values of --server. Without --db the run is the one that needs no installation."""
+        """The values of --server. With neither --server nor --db: the kind that needs no installation."""
         return self.server or ([] if self.db else [defaults.SERVER])

@@ -21,8 +21,8 @@ def result_in_words(result: Trial) -> str:
     if result.status == "error":
         return f"FAILED: {result.error}"
     values = {reading.metric: reading.value for reading in result.readings if reading.subject == KEY}
-    if (each := values.get(Metric.KEY_NS)) is not None:
-        return f"{each:.1f} ns a key"
+    if (nanoseconds := values.get(Metric.KEY_NS)) is not None:
+        return f"{nanoseconds:.1f} ns a key"
     if seconds := values.get(Metric.INSERT_SECONDS):
         return f"{seconds:.2f} s, {result.rows / seconds:,.0f} rows/s"
     return f"{values[Metric.LEAF_PAGES]:,.0f} leaf pages, {values[Metric.LEAF_DENSITY]:.1f} % full (modelled)"
@@ -46,32 +46,32 @@ class Display:
             transient=True,
             disable=not console.is_terminal,
         )
-        self._all = self._progress.add_task("all trials", total=total, amount=f"0/{total}")
-        self._one = self._progress.add_task("", total=None, amount="")
+        self._all_trials = self._progress.add_task("all trials", total=total, amount=f"0/{total}")
+        self._current = self._progress.add_task("", total=None, amount="")
 
     def stage(self, text: str) -> None:
         """Says what happens before the first trial starts: a server is started, a pilot runs."""
-        if self._console.is_terminal:  # beside a bar that moves without a measure
-            self._progress.reset(self._one, total=None, description=text, amount="")
+        if self._console.is_terminal:  # beside a bar that only moves: nobody knows how long it takes
+            self._progress.reset(self._current, total=None, description=text, amount="")
         else:
             say(self._console, f"{text} …")
 
     def begin(self, number: int, trial: TrialPlan) -> None:
         """Trial `number` (from 1) starts. Its line is printed when it ends."""
-        self._progress.update(self._all, completed=number - 1, amount=f"{number}/{self._total}")
-        self._progress.reset(self._one, total=trial.rows, description=trial.label, amount="")
+        self._progress.update(self._all_trials, completed=number - 1, amount=f"{number}/{self._total}")
+        self._progress.reset(self._current, total=trial.rows, description=trial.label, amount="")
 
     def rows(self, sent: int) -> None:
         """Rows of the current trial sent so far."""
-        speed = self._progress.tasks[self._one].speed
+        speed = self._progress.tasks[self._current].speed
         rate = f", {speed:,.0f} rows/s" if speed else ""
-        self._progress.update(self._one, completed=sent, amount=f"{sent:,} rows{rate}")
+        self._progress.update(self._current, completed=sent, amount=f"{sent:,} rows{rate}")
 
     def end(self, number: int, trial: TrialPlan, result: Trial) -> None:
         """Prints the trial's line, above the bars."""
         place = f"[{number:>{len(str(self._total))}}/{self._total}]"
         say(self._console, f"{place} {trial.label}: {result_in_words(result)}")
-        self._progress.update(self._all, completed=number)
+        self._progress.update(self._all_trials, completed=number)
 
     def __enter__(self) -> Self:
         self._progress.start()

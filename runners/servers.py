@@ -43,14 +43,14 @@ class RunServers:
         self._running: dict[str, tuple[Provision, Target]] = {}
 
     def reach(self, database: str) -> Target:
-        """The database's server, started if it is not running. RunStopped if a user's own is away for 60 s."""
+        """The database's server, started if it is not running. RunStopped if a user's own does not answer for 60 s."""
         provision, target = self._running.get(database, (None, None))
         if provision is not None and target is not None:
             if provision.alive() and _answers(target):
                 return target
             if is_url(self._request.servers[database]):
                 self._wait(target)
-            provision.stop()
+            provision.stop()  # removes what is left of it, on a user's own server too; `_start` begins anew
             del self._running[database]
         return self._start(database, self._request.profile)
 
@@ -76,16 +76,16 @@ class RunServers:
 
     def gone(self, database: str) -> str:
         """Why the database's server went away, and the next step, as a sentence. Empty if the server is there, or if
-        the reason is not known within `_REPORTED` seconds."""
+        nobody knows the reason within `_REPORTED` seconds."""
         if database not in self._running:
             return ""
         provision, target = self._running[database]
-        if type(provision).ended is Provision.ended:  # it never knows, so there is nothing to wait for
+        if type(provision).ended is Provision.ended:  # not overridden: this kind of server never knows
             return ""
         deadline = time.monotonic() + _REPORTED
         while not (why := provision.ended()) and not _answers(target) and time.monotonic() < deadline:
             time.sleep(0.1)
-        return why or provision.ended()
+        return why or provision.ended()  # asked once more: it may be reported just now
 
     def _start(self, database: str, profile: Profile) -> Target:
         """Starts the database's server, checks its settings, and notes its versions and settings."""
@@ -103,13 +103,14 @@ class RunServers:
         with closing(on.admin(address)) as admin:
             reported = dict(admin.page_settings())
             check_settings(on, chosen, reported)
-            target = Target(on, address.server, address, reported)
+            target = Target(on, address.server, address, reported)  # as above, with what it reports
             self._running[database] = provision, target
-            versions, values = dict(admin.versions()), {**chosen, **admin.settings()}
-            values |= provision.described()
-            values |= self._request.scenario.load_path.environment
-        self._say(f"{on.title}: {next(iter(versions.values()), 'of an unknown version')} ({target.server})")
-        self._note(Environment(database, target.server, versions, values, settings.cache_bytes))
+            versions, to_note = dict(admin.versions()), {**chosen, **admin.settings()}
+            to_note |= provision.described()
+            to_note |= self._request.scenario.load_path.environment
+        version = next(iter(versions.values()), "of an unknown version")  # the first one is the server's
+        self._say(f"{on.title}: {version} ({target.server})")
+        self._note(Environment(database, target.server, versions, to_note, settings.cache_bytes))
         return target
 
     def close(self) -> None:

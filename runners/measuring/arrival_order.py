@@ -116,7 +116,8 @@ class Recorder:
         except ServerError as error:
             return Arrived.as_planned(trial_table, f"By the planned order of arrival: {error}")
         places, children = by_transactions(arrivals, self._table, trial_table.keys, trial_table.table.children)
-        note = _BY_PARENTS if children is None and self._table is not trial_table.table else arrivals.near
+        has_parents = self._table is not trial_table.table
+        note = _BY_PARENTS if has_parents and children is None else arrivals.near  # near: empty if the order is certain
         return Arrived(trial_table, ArrivalOrder(places, children, note))
 
 
@@ -139,17 +140,17 @@ def by_transactions(
     has `each` children, sent after their parents and in the same order. The second array is None if the server does not
     tell the order of the children, or not of all of them.
     """
-    sent, stored = (_ranks(values) for values in (table.column.encode(keys), arrivals.keys))
+    ranks_sent, ranks_stored = (_ranks(values) for values in (table.column.encode(keys), arrivals.keys))
     # a key has the same rank among the keys sent and among those stored, so the rank leads from one to the other
     place_of_rank = np.empty(len(keys), np.int64)
-    place_of_rank[sent] = np.arange(len(keys))
-    places = place_of_rank[stored]
-    rows = np.lexsort((places, arrivals.transactions))  # by transaction, then in the order in which they were sent
-    in_transactions = places[rows]
+    place_of_rank[ranks_sent] = np.arange(len(keys))
+    places = place_of_rank[ranks_stored]
+    # by transaction, then in the order in which they were sent (lexsort takes the most significant last)
+    by_transaction = places[np.lexsort((places, arrivals.transactions))]
+    of_rows = _in_sequence(by_transaction, arrivals.sequence)
     if arrivals.children is None or len(arrivals.children) != each * len(keys):
-        return _in_sequence(in_transactions, arrivals.sequence), None
-    of_children = _in_sequence(np.repeat(in_transactions, each), arrivals.children)
-    return _in_sequence(in_transactions, arrivals.sequence), of_children
+        return of_rows, None
+    return of_rows, _in_sequence(np.repeat(by_transaction, each), arrivals.children)
 
 
 def _in_sequence(places: NDArray[np.int64], sequence: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ def rollback_readings(counted: Rollbacks | None) -> list[Reading]:
     if counted is None:
         return []
     retries = counted.retries  # of each transaction; each retry follows an abort
-    per_thousand = 1000 / max(len(retries), 1)
+    per_thousand = 1000 / max(len(retries), 1)  # 1: without transactions, the sums below are 0
     values = {Metric.ABORTS: per_thousand * float(retries.sum()), Metric.DEADLOCKS: per_thousand * counted.deadlocks}
     if retries.any():  # else nothing was retried, and there is no mean
         values[Metric.RETRIES] = float(retries[retries > 0].mean())
@@ -35,14 +35,14 @@ class WaitWatch:
     def __init__(self, sampler: WaitSampler | None, rate: int, rows: int, problem: ServerError | None = None) -> None:
         """`rate`: samples a second, 0 for none. `rows`: all rows that are sent."""
         self._sampler, self._rate, self._rows = sampler, rate, rows
-        self._sending, self.end = threading.Event(), threading.Event()
+        self._sending, self.end = threading.Event(), threading.Event()  # from the first row sent; from the last one
         self._problem = problem
 
     def sent(self, rows: int) -> None:
         """Notes how many rows all writers have sent: sampling begins with the first of them and ends with the last."""
         if 0 < rows < self._rows:
             self._sending.set()
-        elif self._sending.is_set():
+        elif self._sending.is_set():  # all rows are sent: `rows` is 0 only before the first
             self.end.set()
 
     def readings(self) -> list[Reading]:
@@ -77,7 +77,7 @@ def watch(admin: Admin, rate: int, rows: int) -> Iterator[WaitWatch]:
     sampler, problem = None, None
     try:
         sampler = admin.wait_sampler() if rate else None
-    except ServerError as error:  # what the user may not see is absent
+    except ServerError as error:  # the user may not see waits: the reading is absent, the load goes on
         problem = error
     watching = WaitWatch(sampler, rate, rows, problem)
     thread = threading.Thread(target=watching.run, name="wait-sampler", daemon=True)

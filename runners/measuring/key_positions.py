@@ -39,7 +39,7 @@ class Positions:
     @cached_property
     def quantiles(self) -> NDArray[np.float64]:
         """Share of the keys present that are above it."""
-        return self.above / np.maximum(np.arange(len(self.above)), 1)
+        return self.above / np.maximum(np.arange(len(self.above)), 1)  # 1: the first key meets none, and 0 are above
 
 
 def positions(arrived: Arrived) -> Positions:
@@ -48,23 +48,22 @@ def positions(arrived: Arrived) -> Positions:
     from keybench.runners.measuring.insertion_points import keys_above
 
     table, places = arrived.table, arrived.order.places
-    owner, moment = np.empty(len(places), np.int64), np.empty(len(places), np.int64)
+    writer, moment = np.empty(len(places), np.int64), np.empty(len(places), np.int64)
     # writer and moment of each row, in planned order
     for i, source in enumerate(table.sources):
         rows = source.planned - 1  # planned numbers begin with 1
-        owner[rows] = i
+        writer[rows] = i
         moment[rows] = source.writer.arrivals
     # all in order of arrival
     ranks, moments = arrived.ranks(), moment[places]
     # `passed`: the first row whose key is at or above; the highest key so far ascends, so a binary search finds it
     passed = np.searchsorted(np.maximum.accumulate(ranks), ranks, side="left")
-    return Positions(owner[places], moments, above=keys_above(ranks), lag=np.maximum(moments - moments[passed], 0))
+    return Positions(writer[places], moments, above=keys_above(ranks), lag=np.maximum(moments - moments[passed], 0))
 
 
 def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measurements:
     """The metrics of all inserts and, if there are several writers, of each writer's (all derived); and a sample of the
-    positions for pictures. `rows_per_leaf` refers to the finished index; it is None if
-    neither server nor model gives it."""
+    positions for pictures. `rows_per_leaf`: of the finished index, None if neither server nor model gives it."""
     sources, note = arrived.table.sources, arrived.order.note
     try:
         inserts = positions(arrived)
@@ -107,11 +106,11 @@ def _values(
 def _lag_of_inserts(inserts: Positions, chosen: NDArray[np.bool_], rows_per_leaf: float | None) -> LagValues:
     """The lag of the chosen inserts, of which there is at least one; in leaves only if `rows_per_leaf` is known."""
     late = chosen & (inserts.above > 0)
-    rows, seconds = (
+    rows, seconds = (  # the median and the 95th percentile of each
         np.percentile(values[late], (50, 95)) if late.any() else np.zeros(2)
         for values in (inserts.above, inserts.lag / TICKS_PER_SECOND)
     )
-    values = [100 * (late.sum() / chosen.sum()), *rows, *seconds]
+    values = [100 * (late.sum() / chosen.sum()), *rows, *seconds]  # in the order of LAG_METRICS
     if rows_per_leaf:
         values += list(rows / rows_per_leaf)
     # the lag in leaves is last in LAG_METRICS, so it may be missing
@@ -124,12 +123,12 @@ def _lag_readings(of_writers: Sequence[tuple[str, LagValues]], note: str) -> lis
     would hide one writer that lags among many that do not."""
     listed = []
     for metric in LAG_METRICS:
-        known = [(values[metric], writer) for writer, values in of_writers if metric in values]
-        if not known:
+        lags = [(values[metric], writer) for writer, values in of_writers if metric in values]
+        if not lags:
             listed += Reading.absent([metric], "Neither server nor model tells the leaf pages.")
             continue
-        highest, writer = max(known, key=lambda one: one[0])
-        whose = f"The highest of {len(known)} writers: {writer}." if len(known) > 1 and highest else ""
+        highest, writer = max(lags, key=lambda lag: lag[0])
+        whose = f"The highest of {len(lags)} writers: {writer}." if len(lags) > 1 and highest else ""
         listed.append(Reading(metric, highest, "derived", " ".join(filter(None, (whose, note))), KEY))
     if len(of_writers) > 1:
         for writer, values in of_writers:

@@ -88,7 +88,7 @@ _NOT_KNOWN = "this system does not tell"
 
 @dataclass(frozen=True)
 class Interference:
-    """What was measured before the first row; `after` adds what is known after the last one."""
+    """What was measured before the first row; `after` adds what can be measured only after the last one."""
 
     readings: tuple[Reading, ...]
     times: dict[str, float]

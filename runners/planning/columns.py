@@ -20,24 +20,24 @@ from keybench.scenarios.schema import Scenario
 
 
 def pairing_of(on: Engine, name: str) -> Pairing | None:
-    """The layout's default and suited column; None for a server-generated layout that the engine does not make."""
+    """The columns of the layout of that name; None for a server-generated layout that the engine does not make."""
     if name not in layouts_of_servers():
         return pairing(on, layout(name))
     server_keys = server_keys_of(on, name)
     if server_keys is None:
         return None
-    column = server_keys.column
-    return Pairing(column, "", False, ()) if server_keys.order == "none" else Pairing(column, column, True, (column,))
+    column, ordered = server_keys.column, server_keys.order != "none"
+    return Pairing(column, column if ordered else "", ordered, suiting=(column,) if ordered else ())
 
 
 def pairing(on: Engine, chosen: Layout) -> Pairing:
-    """The layout's default column and the one that suits it."""
+    """The layout's default column, the one that suits it, and all in whose order it ascends."""
     default = on.default_column(chosen.kind, chosen.shared_bits())
     suiting = [column for column in on.columns if chosen.suits(column)]
-    native = [column for column in suiting if not column.stands_in_for]
-    suited = default.name if default in native else native[0].name if native else ""
+    own = [column for column in suiting if not column.stands_in_for]  # without imitations of another server's order
+    suited = default if default in own else next(iter(own), None)
     names = tuple(column.name for column in suiting)
-    return Pairing(default=default.name, suited=suited, ordered=chosen.order != "none", suiting=names)
+    return Pairing(default.name, suited.name if suited else "", ordered=chosen.order != "none", suiting=names)
 
 
 def columns_of(on: Engine, name: str, asked: Sequence[str]) -> list[str]:
@@ -55,10 +55,12 @@ def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
     `native` requests the layout's default column, `suited` that and the one that suits it. If no requested column can
     hold the keys (for example, the integer control among GUID columns), the layout keeps its default column.
     """
-    pair = pairing(on, chosen)
-    wanted = {*asked, *([pair.default] if NATIVE in asked or SUITED in asked else [])}
-    wanted |= {pair.suited} if SUITED in asked else set()
-    return [c.name for c in on.columns if c.name in wanted and _holds(c, chosen)] or [pair.default]
+    pair, names = pairing(on, chosen), set(asked)
+    if NATIVE in asked or SUITED in asked:
+        names.add(pair.default)
+    if SUITED in asked:
+        names.add(pair.suited)  # empty if no column suits the layout: no column has that name
+    return [c.name for c in on.columns if c.name in names and _holds(c, chosen)] or [pair.default]
 
 
 def _holds(column: Column, chosen: Layout) -> bool:
@@ -69,8 +71,8 @@ def _holds(column: Column, chosen: Layout) -> bool:
 
 
 def check_scenario(scenario: Scenario, databases: Sequence[str]) -> None:
-    """UsageError if the scenario names an unknown database, or a column that one of the run's databases has not.
-    Columns that it names for all databases have to exist in one of these."""
+    """UsageError if the scenario names an unknown database, or an unknown column. A column that it names for one
+    database must exist there, if the run has that database; one for all databases, in at least one of the run's."""
     if not isinstance(scenario.columns, Mapping):
         check_columns(databases, scenario.columns)
         return
@@ -108,7 +110,7 @@ def check_server_keys(names: Iterable[str], databases: Sequence[str], scenario: 
             raise UsageError(
                 f"{name} keys are made by {' and '.join(layouts_of_servers()[name])} only: choose one by --db."
             )
-        if reason := _unfit(scenario):
+        if reason := _refuses_server_keys(scenario):
             raise UsageError(
                 f"{name} keys do not fit scenario {scenario.name}: {reason}. Choose another --scenario, or a layout "
                 "whose keys the client makes."
@@ -119,18 +121,16 @@ def check_servers(names: Iterable[str], servers: Mapping[str, str]) -> None:
     """UsageError if one of the names is a server-generated layout, and all databases that make it have only their page
     models (`servers`: the server kind or URL by database)."""
     for name in names:
-        makers = {database: one for database in servers if (one := server_keys_of(engine(database), name))}
+        makers = {database: keys for database in servers if (keys := server_keys_of(engine(database), name))}
         # a layout of clients has no makers; otherwise one real server is enough
         if not makers or any(servers[database] not in COMPUTED for database in makers):
             continue
         models = " and ".join(engine(database).title for database in makers)
-        replica = next(
-            (f"take {one.replica}, which the client makes in the same way, " for one in makers.values() if one.replica),
-            "",
-        )
+        replica = next((keys.replica for keys in makers.values() if keys.replica), "")
+        instead = f"take {replica}, which the client makes in the same way" if replica else "leave the layout out"
         raise UsageError(
-            f"{name} keys are made by a server, and this run has only the page model of {models}: "
-            f"{replica or 'leave the layout out, '}or choose another --server."
+            f"{name} keys are made by a server, and this run has only the page model of {models}: {instead}, or choose "
+            "another --server."
         )
 
 
@@ -146,7 +146,8 @@ def left_out_of_models(chosen: Sequence[str], servers: Mapping[str, str]) -> str
 
 
 def left_out_of_all(chosen: Sequence[str], databases: Collection[str], scenario: Scenario) -> str:
-    """A line on server-generated layouts, besides the `chosen` ones, that `--layout all` leaves out, if any."""
+    """A line on server-generated layouts, besides the `chosen` ones, that `--layout all` leaves out. Empty if there is
+    none, or if the scenario only makes keys."""
     missing = [
         name
         for name, makers in layouts_of_servers().items()
@@ -157,7 +158,7 @@ def left_out_of_all(chosen: Sequence[str], databases: Collection[str], scenario:
     return f"--layout all leaves out what servers make: {', '.join(missing)}. Add those you want: --layout all,NAME."
 
 
-def _unfit(scenario: Scenario) -> str:
+def _refuses_server_keys(scenario: Scenario) -> str:
     """Why keys that a server makes do not fit the scenario; empty if they do."""
     if scenario.kind == "keys":
         return "it makes keys without a database"

@@ -50,17 +50,18 @@ class KeyServer:
 
     def stream(self, chosen: Layout, seed: tuple[int | str, ...], rows: NDArray[np.int64]) -> Stream:
         """The keys of the rows with these planned numbers (ascending), of all that the server makes from that seed."""
-        # the rows between two starts: `first` to `end` of the server's rows
+        # the rows between two starts: `first` to `end` of the server's rows, wherever `edges` has two neighbours
         edges = [0, *np.searchsorted(self.arrivals, self.starts[1:]).tolist(), len(self.arrivals)]
         streams = [
             self._since_start(number, chosen, AesEntropy.seeded(*seed), self.arrivals[first:end])
             for number, (first, end) in enumerate(pairwise(edges))
         ]
-        whole = ConsecutiveStreams(streams, np.diff(edges).tolist()) if len(streams) > 1 else streams[0]
-        return SelectedKeys(whole, np.searchsorted(self.planned, rows) + 1)  # their numbers among the server's rows
+        of_all_rows = ConsecutiveStreams(streams, np.diff(edges).tolist()) if len(streams) > 1 else streams[0]
+        return SelectedKeys(of_all_rows, np.searchsorted(self.planned, rows) + 1)  # numbers among the server's rows
 
     def _since_start(self, number: int, chosen: Layout, entropy: AesEntropy, arrivals: NDArray[np.int64]) -> Stream:
-        """The keys of one start (from 0): a machine has its own random bytes and counts its own starts."""
+        """The keys from start `number` (0: the first) until the next one. `arrivals`: of their rows. A machine has its
+        own random bytes, the same after each of its starts, and counts its own starts."""
         boot, host = divmod(number, self.hosts)  # hosts take turns, so each has booted once per turn
         machines = self.of * self.hosts
         if machines > 1:
@@ -196,7 +197,8 @@ class KeySource:
         return (self.writer.readings() - UNIX_EPOCH) // _TICKS_PER_MICROSECOND
 
     def _stream(self, number: int, part: WriterProcess, rows: slice, readings: NDArray[np.int64]) -> Stream:
-        """The keys of one of the writer's processes, which has these rows and reads these times from its clock."""
+        """The keys of the writer's process `part`, its `number`-th (0: the first). `rows`: the places of its rows among
+        the writer's; `readings`: what its clock shows for each."""
         writer, chosen, planned = self.writer, layout(part.layout), self.planned[rows]
         seed: tuple[int | str, ...] = (*self.seed, part.layout)
         # keys from one counter for all writers: the server makes them
@@ -241,6 +243,7 @@ def sources_of_load(
         for i, (part, share) in enumerate(zip(scenario.writer, all_shares, strict=True))
     ]
     servers: Sequence[KeyServer | None] = [None] * len(all_shares)
+    # servers are needed only for layouts whose keys come from one counter for all writers
     if any(one not in layouts_of_servers() and layout(one).one_counter for one in (name, *scenario.other_layouts)):
         servers = key_servers(scenario, start, all_shares)
     return tuple(
@@ -252,16 +255,15 @@ def sources_of_load(
 def _switch(scenario: Scenario, name: str, rows: int, all_shares: Sequence[Share]) -> int | None:
     """When all writers change to the measured layout, in ticks since the start; None if they begin with it.
 
-    That is one tick after the last of the rows that `scenario.before` keeps in the other layout.
-
-    The control uses integers from its first row, because its column cannot hold other keys.
+    The change comes one tick after the last row that `scenario.before` leaves to the other layout. The control has no
+    change: its keys are integers from the first row, because its column cannot hold other keys.
     """
     before = scenario.before
     if before is None or name == CONTROL:
         return None
-    earlier = round(rows * before.share)
-    lasts = (int(share.arrivals[share.planned <= earlier].max(initial=-1)) for share in all_shares)
-    return max(lasts, default=-1) + 1  # -1 where there is no such row: they change at once
+    rows_before = round(rows * before.share)
+    lasts = (int(share.arrivals[share.planned <= rows_before].max(initial=-1)) for share in all_shares)
+    return max(lasts, default=-1) + 1  # -1: without such a row, writers change at tick 0
 
 
 def _processes(
@@ -272,17 +274,17 @@ def _processes(
     A restart changes nothing for layouts that never read the clock and for keys that a server makes: their streams
     continue. The restarts of that server are the scenario's `server.restarts`.
     """
-    before = scenario.before.layout if scenario.before else measured
-    changed = share.started if switch is None else switch
+    layout_before = scenario.before.layout if scenario.before else measured
+    change = share.started if switch is None else switch  # at its start: all of its keys are of the measured layout
     # the layout of each process, by the tick of its start: the first one, those after restarts, the one at the change
-    starts = {share.started: before if share.started < changed else measured}
+    starts = {share.started: layout_before if share.started < change else measured}
     for at in part.restarts:
         tick = round(at * TICKS_PER_SECOND)
-        name = before if tick < changed else measured
+        name = layout_before if tick < change else measured
         if layout(name).reads_clock != "never" and not layout(name).one_counter:
             starts[tick] = name
-    if share.started < changed:
-        starts[changed] = measured
+    if share.started < change:
+        starts[change] = measured
     # each process makes the keys of the rows that arrive before the next one starts
     in_order = sorted(starts.items())
     edges = [0, *np.searchsorted(share.arrivals, [tick for tick, _ in in_order[1:]]).tolist(), len(share.arrivals)]
@@ -294,8 +296,8 @@ def _processes(
 
 
 def _of_phases(phases: tuple[PhasePart, ...], measured: str, share: Share) -> tuple[WriterProcess, ...]:
-    """The processes of the only writer, where phases have keys of their own; else empty. A new process starts where
-    layout or clock change. Layouts that read no clock, and counters, ignore the clock."""
+    """The processes of the only writer, where phases have keys of their own; empty elsewhere, and for the control. A
+    new process starts where layout or clock change. Layouts that read no clock, and counters, ignore the clock."""
     if measured == CONTROL or not any(phase.own_keys for phase in phases):
         return ()
     processes: list[WriterProcess] = []
@@ -305,7 +307,7 @@ def _of_phases(phases: tuple[PhasePart, ...], measured: str, share: Share) -> tu
         timeless = of_phase.reads_clock == "never" or of_phase.one_counter
         ahead = 0 if timeless else round(phase.days_ahead * _TICKS_PER_DAY)
         last = processes[-1] if processes else None
-        if last and (last.layout, last.ahead) == (of_phase.name, ahead):
+        if last and (last.layout, last.ahead) == (of_phase.name, ahead):  # it makes the keys of this phase, too
             processes[-1] = replace(last, rows=last.rows + end - first)
         elif end > first:
             started = int(share.arrivals[first]) if first else share.started
@@ -321,7 +323,7 @@ def clock_readings(clock: ClockPart, ticks: Ticks, start: int) -> Ticks:
     """The ticks since year 1 that a clock shows at the true times `ticks`; all times count from the tick `start`."""
     shown = ticks + (start + round(clock.offset * TICKS_PER_SECOND))
     if clock.drift:
-        shown += np.rint(ticks * (clock.drift * 1e-6)).astype(np.int64)
+        shown += np.rint(ticks * (clock.drift * 1e-6)).astype(np.int64)  # drift is in parts per million
     for at, by in clock.step:  # from second `at` on, `by` seconds more
         shown += (ticks >= round(at * TICKS_PER_SECOND)) * np.int64(round(by * TICKS_PER_SECOND))
     resolution = round(clock.tick * TICKS_PER_SECOND)

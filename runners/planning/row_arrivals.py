@@ -35,8 +35,8 @@ class Share:
 
 
 def shares(scenario: Scenario, rows: int, seed: tuple[int, ...]) -> tuple[Share, ...]:
-    """The writers' shares of a load of `rows` rows, to which rates are scaled. `seed`: of what is drawn at random."""
-    scale = rows / scenario.rows if scenario.rows else 1.0
+    """The writers' shares of a load of `rows` rows. `seed`: of random choices among busy writers."""
+    scale = rows / scenario.rows if scenario.rows else 1.0  # the rates follow the rows, so that the times stay
     phases = scenario.phases(rows)
     if scenario.deal.mode == "own-rates":
         return _by_own_rates(scenario.writer, phases, scale, rows)
@@ -47,7 +47,7 @@ def apportion(rows: int, parts: Sequence[float]) -> list[int]:
     """`rows` divided into whole numbers in proportion to `parts`, by the method of largest remainders."""
     exact = [rows * part / sum(parts) for part in parts]
     whole = [int(value) for value in exact]
-    # the rows still missing go, one each, to the parts that lost most by cutting
+    # the rows still missing go, one each, to the parts that lost most by cutting: `whole - exact` is the lowest there
     for i in sorted(range(len(whole)), key=lambda i: whole[i] - exact[i])[: rows - sum(whole)]:
         whole[i] += 1
     return whole
@@ -70,7 +70,8 @@ def _by_own_rates(writers: Sequence[WriterPart], phases: Sequence[Phase], scale:
         ticks = _even_arrivals(load, place, _joined(spells), rate)
         first_turn = _tick(writer.start) + int(place * (TICKS_PER_SECOND / rate))
         arrivals.append(ticks)
-        counts.append(_counts(ticks, phase_starts))
+        counts.append(_rows_in_phases(ticks, phase_starts))
+        # at its first turn, but never after its first row, which rounding may put a tick earlier
         started.append(min(first_turn, int(ticks[0])) if len(ticks) else first_turn)
     return tuple(map(Share, arrivals, _numbers(arrivals), counts, started))
 
@@ -88,25 +89,25 @@ def _joined(spells: Sequence[_Spell]) -> list[_Spell]:
 def _even_arrivals(rows: int, place: float, spells: Sequence[_Spell], rate: float) -> Ticks:
     """The ticks at which a writer's rows arrive, (rows,), at `rate` rows a second during the spells. `place`: how much
     later than the first moment the first row arrives, in intervals between two rows."""
-    # `places`: in intervals of busy time; each spell in turn makes its part of them ticks
+    # `places`: of each row in the busy time, in intervals between two rows; spell by spell they become ticks
     places, ticks = np.arange(rows, dtype=np.float64) + place, np.empty(rows, np.int64)
-    ends = list(accumulate((end - begin) * rate for begin, end in spells))
-    edges = np.searchsorted(places, [0.0, *ends[:-1], inf])
-    for (begin, end), passed, first, stop in zip(spells, [0.0, *ends], edges, edges[1:], strict=False):
-        since, part = places[first:stop], ticks[first:stop]
-        since -= passed  # in place, which saves an array as long as the load
-        since *= TICKS_PER_SECOND / rate
-        part[:] = since  # cut to whole ticks
+    ends = list(accumulate((end - begin) * rate for begin, end in spells))  # of the spells, in the same unit
+    edges = np.searchsorted(places, [0.0, *ends[:-1], inf])  # the first row of each spell, and the number of rows
+    for (begin, end), begin_place, first, stop in zip(spells, [0.0, *ends], edges, edges[1:], strict=False):
+        since_begin, part = places[first:stop], ticks[first:stop]
+        since_begin -= begin_place  # in place, which saves an array as long as the load
+        since_begin *= TICKS_PER_SECOND / rate
+        part[:] = since_begin  # cut to whole ticks
         part += _tick(begin)
         if end != inf:  # because of rounding to whole rows, a fraction of a row may lie beyond the last spell
             np.minimum(part, _tick(end) - 1, out=part)
     return ticks
 
 
-def _counts(ticks: Ticks, starts: Sequence[int]) -> tuple[int, ...]:
-    """How many of the ascending `ticks` lie in each part; `starts` are the parts' first ticks."""
-    # the first part begins with tick 0, whatever its start
-    return tuple(np.diff([*np.searchsorted(ticks, [0, *starts[1:]]), len(ticks)]).tolist())
+def _rows_in_phases(ticks: Ticks, phase_starts: Sequence[int]) -> tuple[int, ...]:
+    """How many of the ascending `ticks` lie in each phase; `phase_starts` are the phases' first ticks."""
+    # the first phase begins with tick 0, whatever its start
+    return tuple(np.diff([*np.searchsorted(ticks, [0, *phase_starts[1:]]), len(ticks)]).tolist())
 
 
 def _numbers(arrivals: Sequence[Ticks]) -> list[NDArray[np.int64]]:
@@ -121,14 +122,15 @@ def _numbers(arrivals: Sequence[Ticks]) -> list[NDArray[np.int64]]:
 def _distributed(
     scenario: Scenario, phases: Sequence[Phase], scale: float, rows: int, seed: tuple[int, ...]
 ) -> tuple[Share, ...]:
-    """All rows arrive in one stream at even intervals; each row is given to one of the busy writers."""
+    """The writers' shares where all rows arrive in one stream, at even intervals, and each goes to a busy writer."""
     draw = np.random.default_rng(seed)
     # phase by phase: when all rows arrive, and the writer of each
     load_rows = apportion(rows, [phase.rows for phase in phases])
     owners, arrivals = [], []
     for phase, n in zip(phases, load_rows, strict=True):
-        step = TICKS_PER_SECOND / (phase.rate * scale)
-        ticks = _tick(phase.begin) + (np.arange(n) * step).astype(np.int64)
+        interval = TICKS_PER_SECOND / (phase.rate * scale)
+        ticks = _tick(phase.begin) + (np.arange(n) * interval).astype(np.int64)
+        # of the last phase, rounding may put the last row a little behind the end
         arrivals.append(ticks if phase is phases[-1] else np.minimum(ticks, _tick(phase.end) - 1))
         owners.append(_owners(scenario, phase, n, draw))
     # the same writer by writer
@@ -144,17 +146,17 @@ def _distributed(
 
 def _owners(scenario: Scenario, phase: Phase, n: int, draw: np.random.Generator) -> NDArray[np.int64]:
     """The index of the writer of each of n successive rows in a phase, by the scenario's `[deal]` mode: (n,)."""
-    busy = np.array(phase.busy)
-    mode, session = scenario.deal.mode, scenario.deal.session_rows
+    busy, mode = np.array(phase.busy), scenario.deal.mode
     if mode == "one-busy":
         return np.full(n, busy[0])
     if mode == "round-robin":
         return busy[np.arange(n) % len(busy)]
-    weights = np.cumsum([scenario.writer[i].rate for i in phase.busy])
-    rows = 1 if mode == "random" else session
-    sessions = ceil(n / rows)
-    drawn = np.searchsorted(weights, draw.random(sessions) * weights[-1], side="right")  # a writer for each session
-    owners: NDArray[np.int64] = busy[np.repeat(drawn, rows)[:n]]
+    # a random writer for each session, in proportion to the rates
+    rate_sums = np.cumsum([scenario.writer[i].rate for i in phase.busy])
+    session_rows = 1 if mode == "random" else scenario.deal.session_rows
+    sessions = ceil(n / session_rows)
+    choices = np.searchsorted(rate_sums, draw.random(sessions) * rate_sums[-1], side="right")
+    owners: NDArray[np.int64] = busy[np.repeat(choices, session_rows)[:n]]
     return owners
 
 

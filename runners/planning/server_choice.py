@@ -25,16 +25,16 @@ _KIND = re.compile(r"(?:[\w-]+=)?[\w-]*")
 def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str]:
     """A server for each database, from values like `auto`, `local`, `postgresql=local` or a URL. Raises UsageError for
     a value that fits no database, and EnvironmentMissing with the choices if nothing can be started."""
-    return _all_startable(_wanted(databases, asked))
+    return _all_startable(_value_for_each(databases, asked))
 
 
 def reasons_of_auto(databases: tuple[str, ...], asked: tuple[str, ...]) -> list[str]:
-    """For each database with several kinds of server, of which `resolve` took the first that starts: which, why."""
+    """For each database on `auto` with several kinds of server: a line that says which one `resolve` took and why."""
     sentences = []
-    for on in (engine(name) for name, server in _wanted(databases, asked).items() if server == AUTO):
+    for on in (engine(name) for name, server in _value_for_each(databases, asked).items() if server == AUTO):
         missing = {kind: on.missing(kind) for kind in on.servers}
-        chosen, *others = (kind for kind, reason in missing.items() if not reason)
-        reasons = [reason.partition(": ")[0] for reason in missing.values() if reason]
+        chosen, *others = (kind for kind, reason in missing.items() if not reason)  # one at least: `resolve` found it
+        reasons = [reason.partition(": ")[0] for reason in missing.values() if reason]  # without what to do about it
         if len(on.servers) > 1:
             because = f" ({'; '.join(reasons)})" if reasons else ""
             instead = f"; --server {' or '.join(others)} is here too" if others else ""
@@ -42,13 +42,13 @@ def reasons_of_auto(databases: tuple[str, ...], asked: tuple[str, ...]) -> list[
     return sentences
 
 
-def _wanted(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str]:
+def _value_for_each(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str]:
     """The value of `--server` for each database; UsageError for a value that fits none."""
-    general, named = AUTO, dict[str, str]()  # the kind for all databases, and the servers of single ones
+    for_all, for_one = AUTO, dict[str, str]()  # the kind for all databases, and the servers of single ones
     for value in asked or (AUTO,):
         name, equals, kind = value.partition("=")
         if is_url(value):
-            named[_of_scheme(databases, value)] = value
+            for_one[_reached_by(databases, value)] = value
         elif not _KIND.fullmatch(value):
             raise UsageError(  # it may be a malformed URL
                 "--server: one value is neither a kind of server nor a URL, and is not shown, because it may hold a "
@@ -60,28 +60,29 @@ def _wanted(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str
                 raise UsageError(
                     f"--server {value}: {name} is not among the databases of this run ({', '.join(databases)})."
                 )
-            named[name] = kind
+            for_one[name] = kind
         else:
-            general = value
-    return {name: named.get(name, general) for name in databases}
+            for_all = value
+    return {name: for_one.get(name, for_all) for name in databases}
 
 
-def _all_startable(wanted: Mapping[str, str]) -> dict[str, str]:
-    """The server of each database, checked, with a kind for `auto`. The error has the reason of each, once."""
+def _all_startable(servers: Mapping[str, str]) -> dict[str, str]:
+    """The server of each database, checked, with a kind in place of `auto`. If some cannot be had, one error has the
+    reasons of all, each once: a UsageError if one of them is, else EnvironmentMissing."""
     startable = dict[str, str]()
     refused = dict[str, KeybenchError]()
-    for name, server in wanted.items():
+    for name, server in servers.items():
         try:
             startable[name] = _startable(engine(name), server)
         except KeybenchError as error:
             refused[name] = error
     if not refused:
         return startable
-    kind = UsageError if any(isinstance(error, UsageError) for error in refused.values()) else EnvironmentMissing
-    raise kind("\n".join(dict.fromkeys(map(str, refused.values()))))
+    error_type = UsageError if any(isinstance(one, UsageError) for one in refused.values()) else EnvironmentMissing
+    raise error_type("\n".join(dict.fromkeys(map(str, refused.values()))))
 
 
-def _of_scheme(databases: tuple[str, ...], url: str) -> str:
+def _reached_by(databases: tuple[str, ...], url: str) -> str:
     """The first of these databases that the URL reaches. UsageError if it reaches none of them."""
     for name in databases:
         if engine(name).reached_by(url):
@@ -107,13 +108,13 @@ def _startable(on: Engine, server: str) -> str:
             raise on.without_page_model()
         return server
     if server == AUTO:
-        reasons = {kind: on.missing(kind) for kind in on.servers or ("",)}
+        reasons = {kind: on.missing(kind) for kind in on.servers or ("",)}  # "": why keybench starts none of it at all
         for kind, reason in reasons.items():
             if not reason:
                 return kind
         raise EnvironmentMissing(
             f"no {on.title} server can be started here:"
-            + "".join(f"\n  {r}" for r in reasons.values())
+            + "".join(f"\n  {reason}" for reason in reasons.values())
             + ("\n  without any server: --server model predicts the pages" if on.has_page_model else "")
         )
     if server not in on.servers:
@@ -128,7 +129,7 @@ def _startable(on: Engine, server: str) -> str:
 
 
 def check_restarts(scenario: Scenario, servers: Mapping[str, str]) -> None:
-    """UsageError if the scenario restarts its server and that is one that keybench cannot restart."""
+    """UsageError if the scenario restarts its server, but keybench cannot restart one of these servers."""
     for name, server in servers.items():
         if server not in _RESTARTED and any(phase.restart for phase in scenario.phase):
             raise UsageError(
@@ -138,7 +139,7 @@ def check_restarts(scenario: Scenario, servers: Mapping[str, str]) -> None:
 
 
 def check_load_path(scenario: Scenario, databases: Sequence[str]) -> None:
-    """UsageError, which names databases that do, if one does not support the load path or its transactions."""
+    """UsageError if a database does not support the load path or its transactions; the error names those that do."""
     _check_transactions(scenario, databases)
     needed = scenario.load_path.transport
     for name in databases:
@@ -149,7 +150,7 @@ def check_load_path(scenario: Scenario, databases: Sequence[str]) -> None:
 
 
 def check_path_on_servers(scenario: Scenario, servers: Mapping[str, str]) -> None:
-    """UsageError if a server (kind or URL, by database) cannot use the load path: a page model, or a driver."""
+    """UsageError if a server (kind or URL, by database) cannot load rows in this way or in transactions."""
     path = scenario.load_path
     for name, server in servers.items():
         modelled = server in COMPUTED
@@ -158,20 +159,22 @@ def check_path_on_servers(scenario: Scenario, servers: Mapping[str, str]) -> Non
                 f"scenario {scenario.name} is about transactions, which a page model does not have: choose another "
                 "--server."
             )
-        if reason := path.refuses_model if modelled else engine(name).refuses(path.transport, server):
+        reason = path.refuses_model if modelled else engine(name).refuses(path.transport, server)
+        if reason:
             raise _refused(scenario, reason)
 
 
 def _check_transactions(scenario: Scenario, databases: Sequence[str]) -> None:
     """UsageError if a database cannot run the scenario's transactions, or not at its isolation level."""
     load = scenario.load
-    wanted = f'isolation = "{load.isolation}"' if load.isolation else f'look_up = "{load.look_up}"'
+    demand = f'isolation = "{load.isolation}"' if load.isolation else f'look_up = "{load.look_up}"'
     for name in databases if load.style else ():  # without a style there are no transactions to refuse
         levels = engine(name).isolations
         if not levels or (load.isolation and load.isolation not in levels):
-            able = [on.name for on in engines().values() if (load.isolation or "read-committed") in on.isolations]
+            level = load.isolation or "read-committed"  # which every engine with transactions has
+            able = [on.name for on in engines().values() if level in on.isolations]
             raise UsageError(
-                f"scenario {scenario.name} has {wanted}: keybench does not run {engine(name).title}'s transactions so; "
+                f"scenario {scenario.name} has {demand}: keybench does not run {engine(name).title}'s transactions so; "
                 f"{' and '.join(able)} can: choose with --db."
             )
 
@@ -199,20 +202,17 @@ def with_settings_chosen(scenario: Scenario, databases: Sequence[str], chosen: M
     """
     used = [engine(name) for name in databases]
     values: dict[str, str] = {}
-    for settings in (scenario.server.settings, chosen):
-        known: dict[str, str] = {}
+    for settings in (scenario.server.settings, chosen):  # the user's values come last and replace the scenario's
         for name, value in settings.items():
-            matches = list(_named(name, used))
+            matches = list(_matches(name, used))
             if not matches and settings is not chosen and name.partition(".")[0] in engines():
                 continue  # a scenario's settings of a database that this run does not have
             if not matches:
                 raise _unknown(name, used)
-            exact = "." in name
             for on, setting in matches:
-                key = f"{on.name}.{setting.name}"
-                if exact or key not in settings:  # `database.name` has precedence over `name`
-                    known[key] = setting.read(value, on.name)
-        values |= known
+                full_name = f"{on.name}.{setting.name}"
+                if name == full_name or full_name not in settings:  # `database.name` has precedence over `name`
+                    values[full_name] = setting.read(value, on.name)
     server = scenario.server.model_copy(update={"settings": values})
     return scenario.model_copy(update={"server": server})
 
@@ -227,15 +227,15 @@ def settings_of(scenario: Scenario, on: Engine) -> dict[str, str]:
 def check_settings(on: Engine, chosen: Mapping[str, str], reported: Mapping[str, str]) -> None:
     """UsageError if the server has another value of a setting than the user chose."""
     for setting in on.settable:
-        wanted, real = chosen.get(setting.name), reported.get(setting.name)
-        if wanted is not None and real is not None and wanted != real:
+        asked, real = chosen.get(setting.name), reported.get(setting.name)  # None: not chosen, or not reported
+        if asked is not None and real is not None and asked != real:
             raise UsageError(
-                f"--set {setting.name}={wanted}: this {on.title} server has {setting.name} = {real}, which keybench "
+                f"--set {setting.name}={asked}: this {on.title} server has {setting.name} = {real}, which keybench "
                 f"does not change. Leave the setting out, or measure on a server that keybench starts."
             )
 
 
-def _named(name: str, used: Sequence[Engine]) -> Iterator[tuple[Engine, Setting]]:
+def _matches(name: str, used: Sequence[Engine]) -> Iterator[tuple[Engine, Setting]]:
     """Each engine that has a setting of that name, `setting` or `database.setting`, with the setting."""
     database, dot, setting_name = name.rpartition(".")
     for on in used:

@@ -139,61 +139,65 @@ class TrialPlan:
         if self.database == NO_DATABASE:
             return f"{self.layout} · {self.column}"
         width = f" · {self.lengths or f'{self.payload} characters'}" if self.lengths or self.payload != 100 else ""
-        many = f" · {self.writers} writer{'s' * (self.writers > 1)}" if self.writers else ""
-        return f"{self.database} · {self.layout} · {self.column}{width}{many}"
+        writers = f" · {self.writers} writer{'s' if self.writers > 1 else ''}" if self.writers else ""
+        return f"{self.database} · {self.layout} · {self.column}{width}{writers}"  # 100 characters are not shown
 
     def table(self, scenario: Scenario) -> Table:
         """The table that its rows go into."""
         on = engine(self.database)
         settings = settings_of(scenario, on)
         if server_keys := server_keys_of(on, self.layout):
-            made_table = Table(TABLE, on.column(self.column), self.payload, scenario.table.key, server_keys)
-            return replace(made_table, lengths=self.lengths, settings=settings)
+            table = Table(TABLE, on.column(self.column), self.payload, scenario.table.key, server_keys)
+            return replace(table, lengths=self.lengths, settings=settings)
         column = on.column(self.column).sized(layout(self.layout).key_bytes)
         role, children = scenario.table.key, scenario.table.children
         table = Table(TABLE, column, self.payload, role, children=children, status=scenario.table.status)
-        longest = max((one.update.characters(self.payload) for one in scenario.phase if one.update), default=0)
-        return replace(table, lengths=self.lengths, settings=settings, longest=longest)
+        after_updates = [phase.update.characters(self.payload) for phase in scenario.phase if phase.update]
+        return replace(table, lengths=self.lengths, settings=settings, longest=max(after_updates, default=0))
 
 
 def plan(request: Request) -> tuple[TrialPlan, ...]:
     """All trials: the blocks one after the other, each in an order shuffled from the seed. Raises UsageError for what
     cannot be measured, such as fewer rows than writers."""
-    # refuse what cannot be measured
     cells = _cells(request)
-    generation = request.scenario.generation
-    count = max(generation.threads) if generation else request.scenario.most_writers
     _check_other_layouts(request)
     _check_key_role(request)
     _check_phases(request)
     _check_files(request, cells)
-    if too_small := [cell.rows for cell in cells if cell.rows < count]:
-        raise UsageError(f"{too_small[0]} rows are too few for {count} writers: give each at least one row.")
-    if len(cells) * request.blocks > MOST_TRIALS:
-        raise UsageError(
-            f"{len(cells)} trials in each of {request.blocks:,} blocks are more than {MOST_TRIALS:,}: give fewer "
-            "--blocks, layouts or databases."
-        )
-    least = max((ceil(1 / phase.share) for phase in request.scenario.phase if phase.share), default=1)
-    for rows in {cell.rows for cell in cells}:
-        if rows < least:  # each phase that inserts has at least one
-            raise UsageError(
-                f"{rows} rows are too few for the phases of scenario {request.scenario.name}: give {least}."
-            )
-        if problem := rows_problem(request.scenario.phase, rows) if request.scenario.phase else "":
-            raise UsageError(f"scenario {request.scenario.name}: {problem}.")
-        if problem := duration_problem(request.scenario.phases(rows)):
-            raise UsageError(f"scenario {request.scenario.name}: {problem}.")
-    # the blocks
+    _check_rows(request, cells)
     trials: list[TrialPlan] = []
     for block in range(1, request.blocks + 1):
+        # shuffles the order that `cells` still has from the block before
         random.Random(f"{request.seed}/{block}").shuffle(cells)  # noqa: S311 (an order, not a secret)
         trials += [replace(cell, block=block, position=position) for position, cell in enumerate(cells)]
     return tuple(trials)
 
 
+def _check_rows(request: Request, cells: Sequence[TrialPlan]) -> None:
+    """UsageError if a trial has too few rows for its writers or phases, or too many for its phases. Also if the run has
+    too many trials."""
+    generation = request.scenario.generation
+    writers = max(generation.threads) if generation else request.scenario.most_writers
+    if too_small := [cell.rows for cell in cells if cell.rows < writers]:
+        raise UsageError(f"{too_small[0]} rows are too few for {writers} writers: give each at least one row.")
+    if len(cells) * request.blocks > MOST_TRIALS:
+        raise UsageError(
+            f"{len(cells)} trials in each of {request.blocks:,} blocks are more than {MOST_TRIALS:,}: give fewer "
+            "--blocks, layouts or databases."
+        )
+    fewest = max((ceil(1 / phase.share) for phase in request.scenario.phase if phase.share), default=1)
+    for rows in {cell.rows for cell in cells}:
+        if rows < fewest:  # each phase that inserts has at least one
+            raise UsageError(
+                f"{rows} rows are too few for the phases of scenario {request.scenario.name}: give {fewest}."
+            )
+        problem = rows_problem(request.scenario.phase, rows) if request.scenario.phase else ""
+        if problem := problem or duration_problem(request.scenario.phases(rows)):
+            raise UsageError(f"scenario {request.scenario.name}: {problem}.")
+
+
 def _check_other_layouts(request: Request) -> None:
-    """UsageError if a layout cannot share a column with others that the table holds."""
+    """UsageError if a layout's kind of key is not that of the scenario's other layouts, whose keys share its column."""
     for other in map(layout, request.scenario.other_layouts):
         for name in request.layouts:
             if name != CONTROL and layout(name).kind != other.kind:
@@ -204,7 +208,7 @@ def _check_other_layouts(request: Request) -> None:
 
 
 def _check_files(request: Request, cells: Sequence[TrialPlan]) -> None:
-    """UsageError if a file has fewer keys than a trial has rows, or one that a column cannot hold."""
+    """UsageError if the file of --keys has fewer keys than a trial has rows, or a key that a column cannot hold."""
     for cell in cells if request.databases else ():
         if not cell.layout.startswith(FILE):
             continue
@@ -215,8 +219,8 @@ def _check_files(request: Request, cells: Sequence[TrialPlan]) -> None:
                 f"--keys {path} has {len(chosen.keys):,} keys, too few for {cell.rows:,} rows: give fewer."
             )
         column = cell.table(request.scenario).column
-        if not (held := column.accepts(chosen.keys)).all():
-            line, title = int(held.argmin()) + 1, engine(cell.database).title
+        if not (accepted := column.accepts(chosen.keys)).all():
+            line, title = int(accepted.argmin()) + 1, engine(cell.database).title  # the first False
             why = f" ({column.refusal})" if column.refusal else ""
             raise UsageError(
                 f"--keys {path}, line {line}: the column {column.name} of {title} cannot hold this key{why}: choose "
@@ -236,10 +240,11 @@ def _check_key_role(request: Request) -> None:
 
 
 def _check_phases(request: Request) -> None:
-    """UsageError if a database cannot do a phase of the scenario, or its page model knows no index with a past."""
+    """UsageError if updates of payloads meet rows without a payload, or if a database, or its page model where that
+    takes its place, cannot do one of the scenario's phases."""
     phases = request.scenario.phase
-    of_payload = any(phase.update and phase.update.column == "payload" for phase in phases)
-    if of_payload and not all(payload.least for payload in request.scenario.table.payloads):
+    updates_payload = any(phase.update and phase.update.column == "payload" for phase in phases)
+    if updates_payload and not all(payload.least for payload in request.scenario.table.payloads):
         raise UsageError(
             f"scenario {request.scenario.name} updates the column payload, which rows of 0 characters lack: give them "
             "some with --payload."
@@ -247,7 +252,7 @@ def _check_phases(request: Request) -> None:
     for name in request.databases if phases else ():
         on = engine(name)
         if request.is_modelled(name):
-            model = on.page_model(Table(TABLE, on.default_column("uuid"), 0))
+            model = on.page_model(Table(TABLE, on.default_column("uuid"), 0))  # any table will do
             if not isinstance(model, KeepsState):
                 raise UsageError(
                     f"the page model of {on.title} knows no index with a past yet, which scenario "
@@ -268,16 +273,16 @@ def _check_phases(request: Request) -> None:
                 f"keybench cannot update or read rows of {on.title} in phases yet, as scenario {request.scenario.name} "
                 f"wants: leave {name} out of --db."
             )
-        wanted = [built.fill for phase in phases if (built := phase.build or phase.rebuild) and built.fill]
-        if others := [fill for fill in wanted if fill not in on.fills]:
+        fills = [built.fill for phase in phases if (built := phase.build or phase.rebuild) and built.fill]
+        if impossible := [fill for fill in fills if fill not in on.fills]:
             raise UsageError(
                 f"{on.title} builds an index only at {fills_as_text(on.fills)} %, and scenario {request.scenario.name} "
-                f"wants {others[0]} %: leave {name} out of --db, or fill out of the scenario."
+                f"wants {impossible[0]} %: leave {name} out of --db, or fill out of the scenario."
             )
 
 
 def _cells(request: Request) -> list[TrialPlan]:
-    """The trials of one block, before they have their block and their place in it."""
+    """The trials of one block. Their block and their position in it, here 0, are still to be filled in."""
     scenario = request.scenario
     if scenario.generation:
         rows = request.rows or scenario.rows or 0
@@ -317,9 +322,9 @@ def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]
 
     If only keys are made, random GUIDs are always measured too, because other layouts' times are compared with theirs.
     """
-    every = [known.name for known in layouts().values()]
-    named = list(asked) or list(scenario.layouts) or [ALL]  # the user's layouts, else the scenario's, else all
-    names = [name for one in named for name in (every if one == ALL else [one])]
+    all_names = [one.name for one in layouts().values()]
+    requested = list(asked) or list(scenario.layouts) or [ALL]  # the user's layouts, else the scenario's, else all
+    names = [name for one in requested for name in (all_names if one == ALL else [one])]
     always = [CONTROL, RANDOM] if scenario.kind == "keys" else [CONTROL]
     of_servers = layouts_of_servers()
     for name in names:

@@ -21,8 +21,8 @@ def check_keys(expected: Stored, stored: Iterable[Stored], times: int = 1) -> No
     in any order. Raises VerificationError with counts and the first difference.
     """
     slices = list(stored)
-    held: Stored = np.concatenate(slices) if slices else expected[:0]  # type: ignore[assignment]
-    want, have = np.repeat(_sorted(expected), times), _sorted(held)
+    in_table: Stored = np.concatenate(slices) if slices else expected[:0]  # type: ignore[assignment]
+    want, have = np.repeat(_sorted(expected), times), _sorted(in_table)
     # in sorted order, a key that is there more than `times` times equals the key `times` places before
     repeated = int((have[times:] == have[:-times]).sum())
     if len(want) == len(have) and (want == have).all() and not repeated:
@@ -44,11 +44,11 @@ def check_table(admin: Admin, table: Table, keys: Keys) -> None:
 def check_distinct(rows: int, stored: Iterable[Stored]) -> None:
     """VerificationError unless a table holds exactly `rows` keys, all different: for keys that the server made."""
     slices = list(stored)
-    held = np.concatenate(slices) if slices else np.empty(0, np.int64)
-    different = len(np.unique(held, axis=0))
-    if (len(held), different) != (rows, rows):
+    keys = np.concatenate(slices) if slices else np.empty(0, np.int64)
+    different = len(np.unique(keys, axis=0))
+    if (len(keys), different) != (rows, rows):
         raise VerificationError(
-            f"the table holds {len(held)} rows where {rows} were acknowledged, with {different} different keys."
+            f"the table holds {len(keys)} rows where {rows} were acknowledged, with {different} different keys."
         )
 
 
@@ -60,11 +60,11 @@ def _sorted(keys: Stored) -> NDArray[np.generic]:
     words = np.zeros((len(keys), -(-keys.shape[1] // 8) * 8), np.uint8)  # -(-n // 8): rounded up
     words[:, : keys.shape[1]] = keys
     columns = words.view(">u8").astype(np.uint64)
-    first = np.argsort(columns[:, 0], kind="stable")
-    leading = columns[first, 0]
+    order = np.argsort(columns[:, 0], kind="stable")
+    leading = columns[order, 0]
     if (leading[1:] == leading[:-1]).any():  # the first words alone do not decide the order
-        first = np.lexsort(columns.T[::-1])  # lexsort takes the most significant column last
-    return words[first].view(f"V{words.shape[1]}").ravel()
+        order = np.lexsort(columns.T[::-1])  # lexsort takes the most significant column last
+    return words[order].view(f"V{words.shape[1]}").ravel()
 
 
 def _text(key: np.generic) -> str:

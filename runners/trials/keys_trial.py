@@ -52,7 +52,7 @@ class KeysTrial(TrialRunner):
         plan, way = self.plan, self.way
         chosen = layout(plan.layout)
         entropy = _entropy(way.entropy, (self.request.seed, plan.block, plan.layout))
-        counts = [len(part) for part in np.array_split(np.arange(plan.rows), way.threads)]
+        counts = [len(part) for part in np.array_split(np.arange(plan.rows), way.threads)]  # keys of each thread
         clocks = [_arrivals(self.request.scenario, count, i, way.threads) for i, count in enumerate(counts)]
         streams = [
             chosen.stream(
@@ -82,7 +82,7 @@ def _entropy(kind: EntropyKind, seed: tuple[int | str, ...]) -> Entropy:
 
 def _arrivals(scenario: Scenario, count: int, index: int, threads: int) -> NDArray[np.int64]:
     """What one thread's clock shows for each of its keys: ticks, (count,), at the scenario's rate, threads in turn."""
-    intervals = np.arange(count) + index / threads  # since the start
+    intervals = np.arange(count) + index / threads  # since the start; a thread is `1 / threads` behind the one before
     return ticks_of(scenario.start) + (intervals * (TICKS_PER_SECOND / scenario.rate)).astype(np.int64)
 
 
@@ -98,11 +98,11 @@ def _make(streams: list[Stream], counts: list[int]) -> tuple[float, list[Keys]]:
         try:
             for first in range(0, counts[i], _BATCH):
                 keys[i].append(streams[i].take(min(_BATCH, counts[i] - first)))
-        except BaseException as error:  # raised by the trial below
+        except BaseException as error:  # `_make` raises it
             failed.append(error)
 
     threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(streams))]
-    gc.disable()
+    gc.disable()  # a collection in the timed part would count as making keys
     try:
         for thread in threads:
             thread.start()
@@ -150,5 +150,5 @@ def _lead(chosen: Layout, keys: list[Keys], clocks: list[NDArray[np.int64]]) -> 
         ticks = [chosen.decode(part).ticks for part in keys]
     except UsageError as error:
         return Reading(Metric.CLOCK_LEAD_MS, None, "absent", f"The keys' time cannot be read back: {error}")
-    leads = [(read - clock).max(initial=0) for read, clock in zip(ticks, clocks, strict=True) if read is not None]
+    leads = [(in_key - clock).max(initial=0) for in_key, clock in zip(ticks, clocks, strict=True) if in_key is not None]
     return Reading(Metric.CLOCK_LEAD_MS, float(max(leads)) / TICKS_PER_MS, "measured")

@@ -14,7 +14,7 @@ from keybench.runners.trials.trial import TrialRunner
 
 def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> TrialRunner:
     """The trial; `resources` are used only by trials on a server."""
-    if plan.writers:
+    if plan.writers:  # the trial has its own number of writers
         request = replace(request, scenario=request.scenario.with_equal_writers(plan.writers))
     kind = request.scenario.kind
     if kind == "keys":

@@ -33,9 +33,9 @@ _PARTS = 60
 
 
 def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measurements:
-    """The model's cost of the load as readings, and its course along the load as a picture. Nothing where the model
-    knows no cache, or nobody knows how large the server's is; and nothing beside a server whose cache holds the table:
-    it reads nothing, and its log is measured."""
+    """The model's cost of the load as readings, and its course along the load as a picture. Nothing if the model knows
+    no cache, or if nobody knows how large the server's cache is. Nothing either beside a server whose cache holds the
+    table: such a server reads nothing, and its log is measured."""
     table, keys = arrived.table.table, arrived.keys()
     if (model := _model(on, request, table)) is None:
         return Measurements([])
@@ -51,13 +51,13 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measurements:
     return _measured(cost, ends, server, arrived.order.note, alone=request.is_modelled(on.name))
 
 
-def cost_with_restart(on: Engine, request: Request, one: TrialTable, rows: int) -> LoadCost | None:
-    """The cost in two parts: of the first `rows` rows, and, after a restart of the server, of the others. None where
-    the model knows no cache, or nobody knows how large the server's is."""
-    if (model := _model(on, request, one.table)) is None:
+def cost_with_restart(on: Engine, request: Request, trial_table: TrialTable, rows: int) -> LoadCost | None:
+    """The cost in two parts: of the first `rows` rows, and, after a restart of the server, of the others. None if the
+    model knows no cache, or if nobody knows how large the server's cache is."""
+    if (model := _model(on, request, trial_table.table)) is None:
         return None
-    load = Load(one.ranks, [rows, len(one.keys)], request.scenario.load.rows_per_tx, restart=rows)
-    return _cost(model, load, one.keys, server_of(on, request))
+    load = Load(trial_table.ranks, [rows, len(trial_table.keys)], request.scenario.load.rows_per_tx, restart=rows)
+    return _cost(model, load, trial_table.keys, server_of(on, request))
 
 
 def _model(on: Engine, request: Request, table: Table) -> PredictsCost | None:
@@ -79,17 +79,17 @@ def _cost(model: PredictsCost, load: Load, keys: Keys, server: Server) -> LoadCo
 
 def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str, *, alone: bool) -> Measurements:
     """The cost as readings, and its course along the load. `alone`: there is no server beside the model."""
-    expected = {Metric.PAGES_READ: cost.read.all}
+    parts_of = {Metric.PAGES_READ: cost.read.all}
     if cost.written is not None:
-        expected[Metric.PAGES_WRITTEN] = cost.written.all
+        parts_of[Metric.PAGES_WRITTEN] = cost.written.all
     if cost.log is not None:
-        expected[Metric.LOG_BYTES] = cost.log.bytes
+        parts_of[Metric.LOG_BYTES] = cost.log.bytes
         if cost.log.images is not None:
-            expected[Metric.LOG_PAGE_IMAGES] = cost.log.images
+            parts_of[Metric.LOG_PAGE_IMAGES] = cost.log.images
     note = "; ".join(filter(None, (note, cost.note)))
     subject = KEY if alone else MODEL
-    readings = [Reading(metric, float(parts.sum()), "modelled", note, subject) for metric, parts in expected.items()]
-    course = {metric.value: np.cumsum(parts) for metric, parts in expected.items()}
+    readings = [Reading(metric, float(parts.sum()), "modelled", note, subject) for metric, parts in parts_of.items()]
+    course = {metric.value: np.cumsum(parts) for metric, parts in parts_of.items()}
     return Measurements(readings, blobs=[blobs.load_cost(ends, course, server.cache_bytes, note)])
 
 
@@ -106,8 +106,8 @@ def ram_and_checkpoint(ram: str, checkpoint: str, servers: Mapping[str, str]) ->
 
 
 def check(request: Request) -> None:
-    """UsageError if --ram or --checkpoint do not fit a database: its model knows no cache, or the cache is too small. A
-    cache has at least a hundred pages (`Server.pages`)."""
+    """UsageError if --ram or --checkpoint do not fit a database: its model knows no cache, or the cache has fewer than
+    a hundred pages."""
     for name in request.databases if request.ram or request.checkpoint else ():
         on = engine(name)
         model = on.page_model(Table("t", on.default_column("uuid"), 0))
@@ -116,7 +116,7 @@ def check(request: Request) -> None:
                 f"the page model of {on.title} knows neither cache nor log yet: leave out --ram and --checkpoint, or "
                 f"{name} out of --db."
             )
-        server_of(on, request).pages(model.page_bytes)
+        server_of(on, request).pages(model.page_bytes)  # UsageError for fewer than a hundred
 
 
 def server_of(on: Engine, request: Request) -> Server:
@@ -133,10 +133,10 @@ def notes(request: Request) -> list[str]:
     for name in request.databases if request.ram else ():
         on, payload = engine(name), request.scenario.table.payloads[0].mean
         rows = rows_of(request, on)
-        _, each = on.bytes_per_row(on.default_column("uuid"), payload, request.scenario.table.key)
-        if rows * each < request.ram:
+        _, row_bytes = on.bytes_per_row(on.default_column("uuid"), payload, request.scenario.table.key)
+        if rows * row_bytes < request.ram:
             lines.append(
                 f"{on.title}: a cache of {spelled(request.ram)} holds all of {rows:,} rows (about "
-                f"{spelled(rows * each)}), so nothing is read."
+                f"{spelled(rows * row_bytes)}), so nothing is read."
             )
     return lines

@@ -45,12 +45,12 @@ class Step:
 
     @property
     def inserts(self) -> bool:
-        """Whether rows come."""
+        """Whether rows are inserted."""
         return self.what in ("build", "insert")
 
     @property
     def deletes(self) -> bool:
-        """Whether rows go."""
+        """Whether rows are deleted, perhaps after they were read."""
         return self.what == "delete" or bool(self.read and self.read.pop)
 
     @property
@@ -65,34 +65,34 @@ class Step:
 
     @property
     def subject(self) -> Subject:
-        """The index on the server, or in a model alone, after it."""
+        """The index after this phase: on the server, or in a model alone."""
         return Subject(SubjectKind.PHASE, self.name)
 
 
 def steps(request: Request, plan: TrialPlan, ranks: Integers | None = None) -> tuple[Step, ...]:
-    """The steps of a trial, the same for every layout of a block but for rows that are read in the order of the key;
-    empty for a scenario without phases. `ranks`: of the keys, in planned order, for such rows."""
+    """The steps of a trial; empty for a scenario without phases. Every layout of a block has the same rows in them, but
+    for phases that read in the order of the key: only these need the keys' `ranks`, in planned order."""
     random = np.random.Generator(np.random.PCG64((request.seed, plan.block, 2)))  # 2: numbers that nothing else uses
     phases = request.scenario.phase
     present = np.empty(0, np.int64)  # the rows that are there, by age
-    gone = np.empty(0, np.int64)  # those that were there
-    listed, sent = [], 0
+    gone = np.empty(0, np.int64)  # those that were deleted
+    listed, inserted = [], 0
     for number, (part, end) in enumerate(zip(expanded(phases), rows_by_phase(phases, plan.rows), strict=True), start=1):
-        rows = np.arange(sent, end, dtype=np.int64)
-        present, sent = np.append(present, rows), end
+        rows = np.arange(inserted, end, dtype=np.int64)  # the phase's own; none if it deletes, updates or reads
+        present, inserted = np.append(present, rows), end
         if part.delete:
-            chosen = _places_to_delete(part.delete, len(present), random)
-            rows, present = present[chosen], np.delete(present, chosen)
+            places = _places_to_delete(part.delete, len(present), random)
+            rows, present = present[places], np.delete(present, places)
             gone = np.append(gone, rows)
         elif part.update:
             rows = present[_places_to_update(part.update, len(present), random)]
         elif part.read and (part.read.present or part.read.deleted):
             among = present if part.read.present else gone
             rows = random.permutation(among)[: count_of(part.read.amount, len(among))]
-        elif part.read:
+        elif part.read:  # the first rows in the order of the key
             assert ranks is not None
             rows = present[np.argsort(ranks[present])][: count_of(part.read.amount, len(present))]
-            if part.read.pop:
+            if part.read.pop:  # deletes what it reads
                 present, gone = np.setdiff1d(present, rows), np.append(gone, rows)
         built = part.build or part.rebuild
         fill = (built.fill or engine(plan.database).default_fill) if built else 0
@@ -104,14 +104,14 @@ def rows_left(done: tuple[Step, ...]) -> NDArray[np.int64]:
     """The rows that are there after these steps, in planned order."""
     inserted = [step.rows for step in done if step.inserts]
     deleted = [step.rows for step in done if step.deletes]
-    none = [np.empty(0, np.int64)]
-    rows: NDArray[np.int64] = np.setdiff1d(np.concatenate(inserted + none), np.concatenate(deleted + none))
+    no_rows = [np.empty(0, np.int64)]  # np.concatenate needs one array at least
+    rows: NDArray[np.int64] = np.setdiff1d(np.concatenate(inserted + no_rows), np.concatenate(deleted + no_rows))
     return rows
 
 
 def _places_to_delete(part: DeletePart, rows: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """Which of `rows` rows are deleted: their places by age, from 0, ascending. A part names either a share of the
-    oldest rows, or one of rows at random, or n: every nth row stays."""
+    """Which of `rows` rows are deleted: their places by age, from 0, ascending. They are the oldest ones, or random
+    ones, or all but every nth row."""
     if part.all_but_each:
         return np.flatnonzero(np.arange(rows) % part.all_but_each).astype(np.int64)
     count = part.count(rows)
@@ -122,13 +122,14 @@ def _places_to_update(part: UpdatePart, rows: int, random: np.random.Generator) 
     """Which of `rows` rows are updated, in this order: their places by age, from 0."""
     count = count_of(part.rows, rows)
     if part.which == "hot":
-        return np.resize(random.permutation(rows)[: -(-rows // 100)], count)  # each in turn, then again
+        hundredth = random.permutation(rows)[: -(-rows // 100)]  # -(-n // 100): rounded up
+        return np.resize(hundredth, count)  # each of these rows in turn, then all of them again
     if part.which == "random":
         return random.permutation(rows)[:count]
     return np.arange(count) if part.which == "oldest" else np.arange(rows - count, rows)
 
 
-class Reach:
+class PresentKeys:
     """Which keys an index has after each step, and which of them came last. `ranks`: of all keys, in planned order."""
 
     def __init__(self, ranks: Integers) -> None:
@@ -159,14 +160,14 @@ class Reach:
         between = len(present) - entries  # rows on branch pages: none, or one between two leaves
         if between not in (0, leaves - 1) or not entries:
             return None
-        # the leaves that hold a row of the last insertion
+        # the leaves that hold a row of the last insertion; a row between two leaves counts to the left one
         ends = np.cumsum(page_rows + (1 if between else 0))
         places = np.searchsorted(present, self._newest[self._there[self._newest]])
-        reached = np.zeros(leaves, np.bool_)
-        reached[np.searchsorted(ends, places, side="right")] = True
-        # free room of each leaf in %: entries are equally large, so density · leaves / entries is the room of one
+        has_newest = np.zeros(leaves, np.bool_)
+        has_newest[np.searchsorted(ends, places, side="right")] = True
+        # free room of each leaf in %: entries are equally large, so each takes density · leaves / entries
         free = 100 - page_rows * (density * leaves / entries)
-        return float(np.maximum(free, 0)[~reached].sum() / leaves)
+        return float(np.maximum(free, 0)[~has_newest].sum() / leaves)
 
 
 NO_POSITION: Final = "Rows are deleted on the way: no insert has a position in the finished index."
@@ -189,15 +190,15 @@ class After:
 
 
 def predicted(
-    on: Engine, request: Request, one: TrialTable, steps: Sequence[Step], *, beside_server: bool
+    on: Engine, request: Request, trial_table: TrialTable, steps: Sequence[Step], *, beside_server: bool
 ) -> tuple[PageStats, list[Reading], UsageError | None]:
-    """(the index in the model after the last step that it knows, the model's figures of each phase until then, why it
-    does not know the next one). Without a server or a first step, that reason is raised as UsageError."""
+    """(the index in the model after the last step that the model knows, its figures of each phase until then, why it
+    does not know the next step, or None). Raises the reason if there is no server, or if it is about the first step."""
     after: list[After] = []
     refused: UsageError | None = None
     try:
-        for known in _predicted(on, one, steps, request.scenario.load.rows_per_tx):
-            after.append(known)  # noqa: PERF402  # those before a refusal stay
+        for index in _predicted(on, trial_table, steps, request.scenario.load.rows_per_tx):
+            after.append(index)  # noqa: PERF402  # those before a refusal stay
     except UsageError as error:
         if not (after and beside_server):
             raise
@@ -205,21 +206,22 @@ def predicted(
     kind = SubjectKind.MODEL_PHASE if beside_server else SubjectKind.PHASE
     listed = _of_phases(steps[: len(after)], after, kind)
     if not refused:
-        listed += _reads_after_restart(on, request, one, steps, kind)
+        listed += _reads_after_restart(on, request, trial_table, steps, kind)
     return after[-1].stats, listed, refused
 
 
-def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: int) -> Iterator[After]:
-    """The index in the model after each step; `rows_per_tx` rows are deleted at a time."""
-    ranks = one.ranks
-    empty = empty_index(on.page_model(one.table), ranks, one.keys, one.lengths())
+def _predicted(on: Engine, trial_table: TrialTable, steps: Sequence[Step], rows_per_tx: int) -> Iterator[After]:
+    """The index in the model after each step. A transaction deletes or updates `rows_per_tx` rows, unless its step has
+    its own number. UsageError at a step that the model does not know."""
+    ranks = trial_table.ranks
+    empty = empty_index(on.page_model(trial_table.table), ranks, trial_table.keys, trial_table.lengths())
     if empty is None:
         raise UsageError(
             f"the page model of {on.title} knows no index with a past yet: measure phases on a server, or leave "
             f"{on.name} out of --db."
         )
-    state, reach = empty(), Reach(ranks)
-    if one.table.status and not isinstance(state, KnowsUpdates):
+    state, present_keys = empty(), PresentKeys(ranks)
+    if trial_table.table.status and not isinstance(state, KnowsUpdates):
         raise _knows_no_updates(on)
     for step in steps:
         if step.what == "build":
@@ -230,7 +232,7 @@ def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: 
             assert step.update
             if not isinstance(state, KnowsUpdates):
                 raise _knows_no_updates(on)
-            characters = new_lengths(step.update, one, step) if step.update.column == "payload" else None
+            characters = new_lengths(step.update, trial_table, step) if step.update.column == "payload" else None
             state.update(ranks[step.rows], step.update.rows_per_tx or rows_per_tx, characters)
         elif step.what == "delete":
             delete(state, ranks[step.rows], rows_per_tx)
@@ -238,16 +240,16 @@ def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: 
             if isinstance(state, KnowsUpdates):
                 state.read(ranks[step.rows], by_key=bool(step.read and (step.read.present or step.read.deleted)))
             if step.deletes:
-                delete(state, ranks[step.rows], len(step.rows))
+                delete(state, ranks[step.rows], len(step.rows))  # in one transaction
         elif step.what == "clean":
             state.clean()
         elif step.what == "rebuild":
             state.rebuild(step.fill)
-        reach.take(step)
-        stats, fresh = state.stats(), deepcopy(state)
-        fresh.rebuild(on.default_fill)
-        pages, needed = (one.leaf_pages + one.branch_pages for one in (stats, fresh.stats()))
-        yield After(stats, reach.stranded(stats.page_rows, stats.density), 100 * (pages - needed) / pages)
+        present_keys.take(step)
+        stats, rebuilt = state.stats(), deepcopy(state)  # a copy, as the index itself goes on without a rebuild
+        rebuilt.rebuild(on.default_fill)
+        pages, needed = (each.leaf_pages + each.branch_pages for each in (stats, rebuilt.stats()))
+        yield After(stats, present_keys.stranded(stats.page_rows, stats.density), 100 * (pages - needed) / pages)
 
 
 def _knows_no_updates(on: Engine) -> UsageError:
@@ -257,9 +259,9 @@ def _knows_no_updates(on: Engine) -> UsageError:
 def _of_phases(steps: Sequence[Step], after: Sequence[After], kind: SubjectKind) -> list[Reading]:
     """The model's figures of each phase. Splits are those of the phase, not of the index since it was empty."""
     listed, before = [], dict.fromkeys(SPLITS, 0.0)
-    for step, one in zip(steps, after, strict=True):
+    for step, index in zip(steps, after, strict=True):
         subject = Subject(kind, step.name)
-        by_metric = {reading.metric: reading for reading in readings(one.stats, subject)}
+        by_metric = {reading.metric: reading for reading in readings(index.stats, subject)}
         listed += [by_metric[metric] for metric in _PAGES if metric in by_metric]
         if step.splits:
             listed += [
@@ -267,19 +269,20 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], kind: SubjectKind)
             ]
         before = {metric: by_metric[metric].value or 0.0 for metric in SPLITS}
         listed += _rows(step, "modelled") if kind == SubjectKind.PHASE else []
-        listed.append(Reading(Metric.REBUILD_FREES, one.rebuild_frees, "modelled", subject=subject))
-        if one.stranded is not None:
-            listed.append(Reading(Metric.STRANDED, one.stranded, "modelled", subject=subject))
+        listed.append(Reading(Metric.REBUILD_FREES, index.rebuild_frees, "modelled", subject=subject))
+        if index.stranded is not None:
+            listed.append(Reading(Metric.STRANDED, index.stranded, "modelled", subject=subject))
     return listed
 
 
 def _reads_after_restart(
-    on: Engine, request: Request, one: TrialTable, steps: Sequence[Step], kind: SubjectKind
+    on: Engine, request: Request, trial_table: TrialTable, steps: Sequence[Step], kind: SubjectKind
 ) -> list[Reading]:
-    """Pages that the model expects two insertions to read, between which a server starts again; else nothing."""
+    """Pages that the model expects two insertions to read, with a restart of the server between them. Nothing for other
+    phases, and if the model does not know."""
     if [step.what for step in steps] != ["insert", "restart", "insert"]:
         return []
-    cost = cost_with_restart(on, request, one, len(steps[0].rows))
+    cost = cost_with_restart(on, request, trial_table, len(steps[0].rows))
     if cost is None:
         return []
     return [
@@ -294,22 +297,24 @@ def of_updates(step: Step, updated: int, hot: int) -> list[Reading]:
     return [Reading(metric, float(count), "measured", subject=step.subject) for metric, count in counted.items()]
 
 
-def new_texts(part: UpdatePart, one: TrialTable, step: Step) -> tuple[str, ...]:
-    """The new payloads of the step's rows. The first letter is a capital, which no row comes with, and another one in
-    each step and each time that a row is updated in it: a server may leave out an update that changes nothing."""
-    pool = Payload(max(one.table.payload, one.table.longest)).texts
-    times = np.arange(len(step.rows)) // len(np.unique(step.rows)) + step.number
-    letters = [chr(ord("A") + time) for time in (times % 26).tolist()]
+def new_texts(part: UpdatePart, trial_table: TrialTable, step: Step) -> tuple[str, ...]:
+    """The new payloads of the step's rows. Each begins with a capital, which no inserted row does. The next step, and
+    the next update of the same row in a step, take the next capital: a server may leave out an update that changes
+    nothing."""
+    pool = Payload(max(trial_table.table.payload, trial_table.table.longest)).texts
+    rounds = np.arange(len(step.rows)) // len(np.unique(step.rows))  # in each round, every row is updated once
+    letters = [chr(ord("A") + place) for place in ((rounds + step.number) % 26).tolist()]
+    lengths = new_lengths(part, trial_table, step).tolist()
     return tuple(
-        letter + pool[row % len(pool)][1:n]
-        for letter, row, n in zip(letters, step.rows.tolist(), new_lengths(part, one, step).tolist(), strict=True)
+        letter + pool[row % len(pool)][1:length]
+        for letter, row, length in zip(letters, step.rows.tolist(), lengths, strict=True)
     )
 
 
-def new_lengths(part: UpdatePart, one: TrialTable, step: Step) -> Integers:
+def new_lengths(part: UpdatePart, trial_table: TrialTable, step: Step) -> Integers:
     """Characters of the new payloads of the step's rows: (rows,)."""
-    lengths = one.lengths()
-    before = np.full(len(step.rows), one.table.payload) if lengths is None else lengths[step.rows]
+    lengths = trial_table.lengths()
+    before = np.full(len(step.rows), trial_table.table.payload) if lengths is None else lengths[step.rows]
     return np.array([part.characters(n) for n in before.tolist()], np.int64)
 
 
@@ -320,32 +325,34 @@ def _rows(step: Step, origin: Origin) -> list[Reading]:
 
 
 def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
-    """The trial's readings of the key's index: as it is in the end, and counters added up over all phases that insert.
-    `parts`: each step with the readings after it."""
-    listed: dict[Metric, Reading] = {}
+    """The trial's readings of the key's index. Counters are added up: splits over phases that may split pages, log and
+    other storage over phases that insert. All else is as after the last phase. `parts`: each step with the readings
+    after it."""
+    latest: dict[Metric, Reading] = {}
     sums: dict[Metric, float] = {}
     for step, part in parts:
         for reading in part:
             if reading.subject != KEY:
                 continue
             metric, about = reading.metric, reading.metric.definition
-            counted = about.theme in _SUMS and not about.of_index and metric != Metric.TABLE_BYTES
+            is_counter = about.theme in _SUMS and not about.of_index and metric != Metric.TABLE_BYTES
             adds = step.splits if about.theme == Theme.SPLITS else step.inserts
-            if not counted or adds:
-                listed[metric] = reading
-            if counted and adds and reading.value is not None:
+            if is_counter and not adds:
+                continue
+            latest[metric] = reading
+            if is_counter and reading.value is not None:
                 sums[metric] = sums.get(metric, 0.0) + reading.value
     return [
         replace(reading, value=sums[metric]) if metric in sums and reading.value is not None else reading
-        for metric, reading in listed.items()
+        for metric, reading in latest.items()
     ]
 
 
 def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: float | None) -> list[Reading]:
-    """The server's figures of one phase, from the readings `part` after it. `stranded` is `Reach.stranded`."""
-    wanted = [*_PAGES, Metric.INDEX_BYTES, *_COSTS, *(SPLITS if step.splits else ())]
+    """The server's figures of one phase, from the readings `part` after it. `stranded`: see `PresentKeys`."""
+    metrics = [*_PAGES, Metric.INDEX_BYTES, *_COSTS, *(SPLITS if step.splits else ())]
     by_metric = {reading.metric: reading for reading in part if reading.subject == KEY}
-    listed = [replace(by_metric[metric], subject=step.subject) for metric in wanted if metric in by_metric]
+    listed = [replace(by_metric[metric], subject=step.subject) for metric in metrics if metric in by_metric]
     listed += _rows(step, "measured")
     if stranded is not None:
         listed.append(Reading(Metric.STRANDED, stranded, "derived", subject=step.subject))

@@ -23,7 +23,7 @@ from keybench.runners.planning.trial_tables import trial_table
 from keybench.runners.servers import Target
 from keybench.runners.trials import phase_figures as figures
 from keybench.runners.trials.after_load import check_table
-from keybench.runners.trials.phase_figures import Reach, Step, rows_left, steps
+from keybench.runners.trials.phase_figures import PresentKeys, Step, rows_left, steps
 from keybench.runners.trials.prediction import NOT_MODELLED, WHY_NOT, measured_whatever_a_model_does, no_prediction
 from keybench.runners.trials.server_trial import ServerTrial
 from keybench.runners.trials.trial import TrialRunner
@@ -42,60 +42,61 @@ class PhasesTrial(ServerTrial):
 
     def measure(self) -> Measurements:
         """Does all phases, verifies, reads and predicts. The counters are read before and after each phase."""
-        one = self.table
+        table = self.table.table
         with self.connected() as target:
-            self.admin.create(one.table)
+            self.admin.create(table)
             interference = Interference.before()
             loads, parts, of_phases = [], [], []
-            reach = Reach(one.ranks)
+            present_keys = PresentKeys(self.table.ranks)
             for step in self.steps:
                 if step.what == "restart":  # nothing is read around it: it has seconds alone
                     begin = time.monotonic()
                     self._restart(target)
                     of_phases += figures.of_phase(step, [], time.monotonic() - begin, None)
                     continue
-                probes = Probes(self.admin, one.table)
+                probes = Probes(self.admin, table)
                 probes.before()
-                updates = self.admin.updates(one.table) if step.what == "update" else None
+                before = self.admin.updates(table) if step.what == "update" else None  # (updated, without new entries)
                 seconds, loaded = self._do(step, target)
                 loads += loaded
-                part = probes.after()
-                if updates and (after := self.admin.updates(one.table)):
-                    of_phases += figures.of_updates(step, after[0] - updates[0], after[1] - updates[1])
-                parts.append((step, part))
-                reach.take(step)
-                stranded = _stranded(self.admin, one.table, reach, part)
-                of_phases += figures.of_phase(step, part, seconds, stranded)
+                measured = probes.after()
+                if before and (after := self.admin.updates(table)):
+                    of_phases += figures.of_updates(step, after[0] - before[0], after[1] - before[1])
+                parts.append((step, measured))
+                present_keys.take(step)
+                stranded = _stranded(self.admin, table, present_keys, measured)
+                of_phases += figures.of_phase(step, measured, seconds, stranded)
             of_machine = interference.after()
-            check_table(self.admin, one.table, one.keys[rows_left(self.steps)])
+            check_table(self.admin, table, self.table.keys[rows_left(self.steps)])
             pictures = self.page_maps(self.admin)
         predicted = self.predict(target.engine, figures.of_whole(parts), None)
         return self.together(target.engine, joined(loads), [*of_machine, *of_phases], pictures, predicted)
 
     def _do(self, step: Step, target: Target) -> tuple[float, list[LoadResult]]:
-        """Does one phase. Gives (its seconds, its load in a list that is empty if no rows come)."""
-        begin, table = time.monotonic(), self.table.table
+        """Does one phase other than a restart. Gives (its seconds, its load in a list: empty if it inserts nothing)."""
         if step.inserts:
             loaded = self._insert(target, step)
             return loaded.seconds + (self._rebuild(step) if step.what == "build" else 0), [loaded]
         if step.what in ("delete", "update", "read"):
-            self.admin.hold_cleaning()
+            self.admin.hold_cleaning()  # until a phase cleans or rebuilds
             return self._change_or_read(target, step), []
-        if step.what == "rebuild":  # `measure` does restarts
+        if step.what == "rebuild":
             return self._rebuild(step), []
-        self.admin.settle(table)
+        begin = time.monotonic()
+        self.admin.settle(self.table.table)  # the phase `clean`
         return time.monotonic() - begin, []
 
-    def predict(self, on: Engine, read: Sequence[Reading], arrived: Arrived | None) -> Measurements:  # noqa: ARG002
-        """What the page model has after each phase, with rows in planned order, up to the first one that it refuses."""
-        known = [*read, *key_positions.absent(figures.NO_POSITION)]
+    def predict(self, on: Engine, measured: Sequence[Reading], arrived: Arrived | None) -> Measurements:  # noqa: ARG002
+        """What was measured, and what the page model has after each phase up to the first one that it refuses. It takes
+        the rows in planned order."""
+        without_model = [*measured, *key_positions.absent(figures.NO_POSITION)]
 
         def predict_too() -> Measurements:
             last, of_phases, refused = figures.predicted(on, self.request, self.table, self.steps, beside_server=True)
             of_model = [no_prediction(refused)] if refused else readings(last, MODEL)
-            return Measurements([*known, *of_model, *of_phases])
+            return Measurements([*without_model, *of_model, *of_phases])
 
-        return measured_whatever_a_model_does(known, predict_too)
+        return measured_whatever_a_model_does(without_model, predict_too)
 
     def _insert(self, target: Target, step: Step) -> LoadResult:
         """Sends the rows of a step that inserts."""
@@ -119,25 +120,26 @@ class PhasesTrial(ServerTrial):
         self.admin = target.engine.admin(target.address)
 
     def _rebuild(self, step: Step) -> float:
-        """Rebuilds the key's index; the seconds that it took. A build ends so: the index is as if built only then."""
+        """Rebuilds the key's index; returns the seconds that it took. The phase `build` ends so: the index is as if
+        built from all rows at once."""
         begin = time.monotonic()
         self.admin.rebuild(self.table.table, step.fill)
         return time.monotonic() - begin
 
     def _change_or_read(self, target: Target, step: Step) -> float:
-        """Deletes, updates or reads the rows of the step; the seconds that it took."""
+        """Deletes, updates or reads the rows of the step; returns the seconds that it took, 0 if there are no rows."""
         if not len(step.rows):
             return 0.0
         update, read = step.update, step.read
-        rows_per_tx, one = self.request.scenario.load.rows_per_tx, self.table
+        rows_per_tx = self.request.scenario.load.rows_per_tx
         texts: tuple[str, ...] = ()
         if update:
             rows_per_tx = update.rows_per_tx or rows_per_tx
             if update.which == "hot":  # a transaction updates no row twice
                 rows_per_tx = min(rows_per_tx, len(np.unique(step.rows)))
-            texts = figures.new_texts(update, one, step) if update.column == "payload" else ()
-        task = ReaderTask(target.address, one.table, self.sources, rows_per_tx, rows=step.rows, texts=texts)
-        what: str = step.what
+            texts = figures.new_texts(update, self.table, step) if update.column == "payload" else ()
+        task = ReaderTask(target.address, self.table.table, self.sources, rows_per_tx, rows=step.rows, texts=texts)
+        what: str = step.what  # as `reader.work` calls it
         if read:
             what = "look up" if read.present else "look up deleted" if read.deleted else "pop" if read.pop else "scan"
         (seconds,) = run_all(work, [(task, what)], timeout=self.seconds_left())
@@ -149,19 +151,17 @@ class PhasesModelTrial(TrialRunner):
 
     def measure(self) -> Measurements:
         """Makes the keys and predicts."""
-        one, on = trial_table(self.request, self.plan), engine(self.plan.database)
-        planned = steps(self.request, self.plan, one.ranks)
-        last, of_phases, _ = figures.predicted(on, self.request, one, planned, beside_server=False)
+        table, on = trial_table(self.request, self.plan), engine(self.plan.database)
+        all_steps = steps(self.request, self.plan, table.ranks)
+        last, of_phases, _ = figures.predicted(on, self.request, table, all_steps, beside_server=False)
         absent = [*Reading.absent(NOT_MODELLED, WHY_NOT), *key_positions.absent(figures.NO_POSITION)]
         pages = blobs.page_map(last.page_numbers, last.page_rows, "modelled")
         return Measurements([*readings(last), *absent, *of_phases], (), [pages])
 
 
-def _stranded(admin: Admin, table: Table, reach: Reach, measured: Iterable[Reading]) -> float | None:
-    """Free room, in %, on leaves of the server's index without a row of the last insertion (`Reach.stranded`). None if
-    the index's pages cannot be read. `measured`: readings of the table."""
-    densities = [one.value for one in measured if (one.subject, one.metric) == (KEY, Metric.LEAF_DENSITY)]
-    order = admin.page_order(table)
-    if order is None or not densities or densities[0] is None:
-        return None
-    return reach.stranded(order.rows, densities[0])
+def _stranded(admin: Admin, table: Table, present_keys: PresentKeys, measured: Iterable[Reading]) -> float | None:
+    """Free room, in %, on leaves of the server's index without a row of the last insertion. None if the index's pages
+    cannot be read. `measured`: readings of the table."""
+    values = (one.value for one in measured if (one.subject, one.metric) == (KEY, Metric.LEAF_DENSITY))
+    order, density = admin.page_order(table), next(values, None)
+    return None if order is None or density is None else present_keys.stranded(order.rows, density)

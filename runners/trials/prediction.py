@@ -48,9 +48,8 @@ def predicted_beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) 
 
     def predict_too() -> Measurements:
         stats, note = page_stats(on.page_model(arrived.table.table), arrived), arrived.order.note
-        predicted, pages = readings(stats, MODEL, note), (stats.page_numbers, stats.page_rows)
-        known = _with_kinds_of_splits(measured, stats) + predicted
-        return Measurements(known, (), [blobs.page_map(*pages, "modelled", note)])
+        all_readings = _with_kinds_of_splits(measured, stats) + readings(stats, MODEL, note)
+        return Measurements(all_readings, (), [blobs.page_map(stats.page_numbers, stats.page_rows, "modelled", note)])
 
     return measured_whatever_a_model_does(measured, predict_too)
 
@@ -67,13 +66,13 @@ def measured_whatever_a_model_does(
 
 
 def no_prediction(problem: UsageError | ServerError) -> Reading:
-    """What stands in place of the model's leaf pages, with the reason."""
+    """The reading that stands in place of the model's leaf pages, with the reason."""
     return Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
 
 
-def placement(arrived: Arrived, known: Iterable[Reading]) -> Measurements:
-    """Where the keys went. The number of leaf pages, measured or else predicted, is taken from the `known` readings."""
-    pages = {r.subject: r.value for r in known if r.metric == Metric.LEAF_PAGES and r.subject in (KEY, MODEL)}
+def placement(arrived: Arrived, pages_known: Iterable[Reading]) -> Measurements:
+    """Where the keys went. `pages_known`: readings that have the number of leaf pages, measured or else predicted."""
+    pages = {r.subject: r.value for r in pages_known if r.metric == Metric.LEAF_PAGES and r.subject in (KEY, MODEL)}
     leaf_pages = pages.get(KEY) or pages.get(MODEL)
     return key_positions.readings(arrived, len(arrived.table.keys) / leaf_pages if leaf_pages else None)
 
@@ -85,11 +84,11 @@ _REHEARSED = 2_000
 def rehearse(request: Request, trials: Iterable[TrialPlan]) -> None:
     """Predicts small loads like these trials', to compile what predictions need. Trials report what a model refuses."""
     for trial in trials:
-        few = replace(trial, rows=min(trial.rows, _REHEARSED))
-        arrived = Arrived.as_planned(trial_table(request, few))
+        small_trial = replace(trial, rows=min(trial.rows, _REHEARSED))
+        arrived = Arrived.as_planned(trial_table(request, small_trial))
         with suppress(UsageError):
             predicted = page_stats(engine(trial.database).page_model(arrived.table.table), arrived)
-            key_positions.readings(arrived, few.rows / predicted.leaf_pages)
+            key_positions.readings(arrived, small_trial.rows / predicted.leaf_pages)
 
 
 def page_stats(model: PageModel | SizedByValue, arrived: Arrived) -> PageStats:
@@ -116,8 +115,9 @@ def _with_kinds_of_splits(measured: Sequence[Reading], stats: PageStats) -> list
     model = {reading.metric: reading for reading in readings(stats, origin="derived")}
     if not all(_equal(values.get(metric), model[metric].value) for metric in _SAME_INDEX):
         return list(measured)
-    unknown = [metric for metric in KINDS_OF_SPLITS if values.get(metric) is None]
-    return [reading for reading in measured if reading.metric not in unknown] + [model[metric] for metric in unknown]
+    uncounted = [metric for metric in KINDS_OF_SPLITS if values.get(metric) is None]
+    counted = [reading for reading in measured if reading.metric not in uncounted]
+    return counted + [model[metric] for metric in uncounted]
 
 
 def _equal(real: float | None, predicted: float | None) -> bool:
@@ -133,7 +133,7 @@ WHY_NOT = "A page model inserts no rows: it has pages, but no time, no log and n
 def model_environment(database: str, server: str, settings: Mapping[str, str]) -> Environment:
     """What computed the figures of trials without a server, and the settings that the user chose."""
     versions = {"keybench": keybench.__version__, "numba": version("numba"), "numpy": version("numpy")}
-    return Environment(database, server, versions, settings, 0)
+    return Environment(database, server, versions, settings, cache_bytes=0)
 
 
 class ModelTrial(TrialRunner):
@@ -147,5 +147,5 @@ class ModelTrial(TrialRunner):
         placed, costs = placement(arrived, predicted.readings), load_cost(on, self.request, arrived)
         modelled = {reading.metric for reading in costs.readings}
         absent = Reading.absent([metric for metric in NOT_MODELLED if metric not in modelled], WHY_NOT)
-        known = [*predicted.readings, *costs.readings, *absent, *placed.readings]
-        return Measurements(known, (), [*predicted.blobs, *placed.blobs, *costs.blobs])
+        all_readings = [*predicted.readings, *costs.readings, *absent, *placed.readings]
+        return Measurements(all_readings, (), [*predicted.blobs, *placed.blobs, *costs.blobs])

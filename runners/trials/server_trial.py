@@ -91,15 +91,15 @@ class ServerTrial(TrialRunner):
             # the load: first the part that is only there to fill the table, then the measured one
             to = target.address, table, self.sources
             send = partial(load_rows, *to, skew_rows=work.skew_rows, path=self.path, pool=self.resources.pool)
-            filled = sum(int(source.writer.rows * work.filled) for source in self.sources)
-            if filled:
+            rows_before = sum(int(source.writer.rows * work.filled) for source in self.sources)
+            if rows_before:
                 send(rows_per_tx=FILL_ROWS, part=(0.0, work.filled), timeout=self.seconds_left())
 
             def progress(rows: int) -> None:
-                watch.sent(rows)
-                self.resources.progress(filled + rows)
+                watch.sent(rows)  # the `watch` of the block below
+                self.resources.progress(rows_before + rows)
 
-            with contention.watch(admin, work.watched, self.plan.rows - filled) as watch:
+            with contention.watch(admin, work.watched, self.plan.rows - rows_before) as watch:
                 loaded = send(
                     rows_per_tx=work.rows_per_tx,
                     part=(work.filled, 1.0),
@@ -107,26 +107,26 @@ class ServerTrial(TrialRunner):
                     timeout=self.seconds_left(),
                     progress=progress,
                 )
-            # counters after it, the order of arrival, and the rows themselves
+            # counters after the load, the order of arrival, and the rows themselves
             of_machine = interference.after()
             of_table = probes.after()
             arrived = recorder.arrived(loaded) if recorder else None
             self.verify(admin)
-            readings, pictures = self.read(target, admin)
+            of_look_ups, pictures = self.look_up(target, admin)
         of_writers = [*contention.rollback_readings(loaded.rollbacks), *watch.readings()]
-        predicted = self.predict(target.engine, of_table, arrived)
-        return self.together(target.engine, loaded, [*of_machine, *of_writers, *readings], pictures, predicted)
+        predicted = self.predict(target.engine, of_table, arrived)  # has the readings of the table, too
+        return self.together(target.engine, loaded, [*of_machine, *of_writers, *of_look_ups], pictures, predicted)
 
     @contextmanager
     def connected(self) -> Iterator[Target]:
-        """The server, with `self.admin` to it. If all goes well, the table is dropped at the end. The error of a
-        server that went away says why, where that is known."""
+        """The server, with `self.admin` connected to it. If all goes well, the table is dropped at the end. If a server
+        went away and somebody knows why, ServerGone says so."""
         try:
             target = self.resources.reach(self.plan.database)
             self.server = target.server
-            named = {f"{self.plan.database}.{name}": value for name, value in target.settings.items()}
-            self.request = replace(self.request, scenario=self.request.scenario.with_settings(named))
-            table = self.table.table  # planned before the trial's time begins to run
+            reported = {f"{self.plan.database}.{name}": value for name, value in target.settings.items()}
+            self.request = replace(self.request, scenario=self.request.scenario.with_settings(reported))
+            table = self.table.table  # a cached property: planned now, before the trial's time begins to run
             self.deadline = time.monotonic() + self.request.trial_timeout
             self.admin = target.engine.admin(target.address)
             self.admin.limit(self.request.trial_timeout + ANSWER_SECONDS)
@@ -153,8 +153,9 @@ class ServerTrial(TrialRunner):
         """All that the trial has measured, with the metrics that its engine can never give."""
         everything = [*loaded.readings(), *readings, *predicted.readings]
         # Metrics that no probe mentioned; a model beside the server may have them.
-        known = {reading.metric for reading in everything if reading.subject != MODEL}
-        everything += [Reading(metric, None, "absent", why) for metric, why in on.absent.items() if metric not in known]
+        mentioned = {reading.metric for reading in everything if reading.subject != MODEL}
+        never = [(metric, why) for metric, why in on.absent.items() if metric not in mentioned]
+        everything += [Reading(metric, None, "absent", why) for metric, why in never]
         return Measurements(everything, [loaded.series()], [*pictures, *predicted.blobs], predicted.traceback)
 
     def recorder(self, admin: Admin) -> Recorder | None:
@@ -165,12 +166,12 @@ class ServerTrial(TrialRunner):
         """VerificationError unless the table holds exactly the keys that were sent."""
         check_table(admin, self.table.table, self.table.keys)
 
-    def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[Blob]]:
+    def look_up(self, target: Target, admin: Admin) -> tuple[list[Reading], list[Blob]]:
         """(readings of the look-ups that the scenario asks for, pictures)."""
         pictures, reads = self.page_maps(admin), self.request.scenario.after.reads
         if not reads:
             return [], pictures
-        seed = self.request.seed * 1000 + self.plan.block
+        seed = self.request.seed * 1000 + self.plan.block  # each block looks up other keys
         task = ReaderTask(target.address, self.table.table, self.sources, reads=reads, seed=seed)
         (readings,) = run_all(read, [(task,)], timeout=self.seconds_left())
         return readings, pictures
@@ -182,15 +183,15 @@ class ServerTrial(TrialRunner):
         order = admin.page_order(self.table.table)
         return [blobs.page_map(order.numbers, order.rows, "measured")] if order else []
 
-    def predict(self, on: Engine, read: Sequence[Reading], arrived: Arrived | None) -> Measurements:
-        """What was `read` of the table, the page model's prediction, and where the keys went. `arrived`: the rows in
-        order of arrival; None if that order is not known."""
+    def predict(self, on: Engine, measured: Sequence[Reading], arrived: Arrived | None) -> Measurements:
+        """What was measured of the table, the page model's prediction, and where the keys went. `arrived`: the rows in
+        order of arrival; None if nobody knows that order."""
         if arrived is None:
-            return without_order(read, self.path.no_prediction, self.path.no_position)
-        predicted, costs = predicted_beside(on, arrived, read), load_cost(on, self.request, arrived)
+            return without_order(measured, self.path.no_prediction, self.path.no_position)
+        predicted, costs = predicted_beside(on, arrived, measured), load_cost(on, self.request, arrived)
         placed = placement(arrived, predicted.readings)
-        known = [*predicted.readings, *costs.readings, *placed.readings]
-        return Measurements(known, (), [*predicted.blobs, *placed.blobs, *costs.blobs], predicted.traceback)
+        all_readings = [*predicted.readings, *costs.readings, *placed.readings]
+        return Measurements(all_readings, (), [*predicted.blobs, *placed.blobs, *costs.blobs], predicted.traceback)
 
     def warnings(self, record: records.Trial) -> Sequence[str]:
         """What the trial shows about its engine's open questions, which concern rows in order of arrival."""
@@ -215,20 +216,20 @@ class ServerKeysTrial(ServerTrial):
     """
 
     def recorder(self, admin: Admin) -> None:
-        """Nothing."""
+        """None: nobody knows the keys beforehand, so their order cannot be recovered."""
 
     def verify(self, admin: Admin) -> None:
         """VerificationError unless the table holds as many keys as rows were sent, all different."""
         check_distinct(self.plan.rows, admin.stored_keys(self.table.table))
 
-    def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[Blob]]:  # noqa: ARG002 (no look-ups)
+    def look_up(self, target: Target, admin: Admin) -> tuple[list[Reading], list[Blob]]:  # noqa: ARG002 (no look-ups)
         """(the reason why there are no look-ups, if the scenario asks for some; the page map)."""
         asked = self.request.scenario.after.reads
         return list(Reading.absent(_READS, _NO_READS)) if asked else [], self.page_maps(admin)
 
-    def predict(self, on: Engine, read: Sequence[Reading], arrived: Arrived | None) -> Measurements:  # noqa: ARG002
-        """What was measured: a page model needs the keys."""
-        return Measurements(read)
+    def predict(self, on: Engine, measured: Sequence[Reading], arrived: Arrived | None) -> Measurements:  # noqa: ARG002
+        """What was measured, and nothing else: a page model needs the keys."""
+        return Measurements(measured)
 
 
 NO_PREDICTION: Final = (
@@ -243,22 +244,22 @@ class ContendedTrial(ServerTrial):
     def recorder(self, admin: object) -> None:
         """None: rows that were rolled back would be in what it records."""
 
-    def predict(self, on: Engine, read: Sequence[Reading], arrived: Arrived | None) -> Measurements:  # noqa: ARG002
+    def predict(self, on: Engine, measured: Sequence[Reading], arrived: Arrived | None) -> Measurements:  # noqa: ARG002
         """What was measured, and why there is nothing else."""
-        return without_order(read, NO_PREDICTION, NO_POSITION)
+        return without_order(measured, NO_PREDICTION, NO_POSITION)
 
 
-def judged(request: Request, planned: TrialPlan, trial: Trial) -> JudgedTrial:
+def trial_for_judges(request: Request, planned: TrialPlan, trial: Trial) -> JudgedTrial:
     """What judges of questions see of a trial."""
     return JudgedTrial(planned.layout, planned.table(request.scenario), trial.rows, trial.writers, trial.readings)
 
 
 def question_verdicts(request: Request, planned: TrialPlan, trial: Trial) -> list[str]:
-    """A sentence for each verdict, to be stored as a warning of the run; empty if the trial failed. The questions are
-    about indexes that were only inserted into, so trials with phases answer none."""
+    """A sentence for each verdict on a question that any run may answer, to be stored as a warning of the run. Empty if
+    the trial failed. The questions are about indexes that were only inserted into: trials with phases answer none."""
     if trial.status == "error" or request.scenario.kind == "phases":
         return []
-    on, seen = engine(planned.database), judged(request, planned, trial)
+    on, seen = engine(planned.database), trial_for_judges(request, planned, trial)
     where = f"{planned.layout} in {planned.column}"
     sentences = []
     for question in on.questions:

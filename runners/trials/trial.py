@@ -49,14 +49,14 @@ class TrialRunner(ABC):
         except RunStopped:
             raise
         except (EnvironmentMissing, ServerGone) as problem:
-            error, trace = f"{problem}{records.REPEATED}", problem.traceback
+            error, trace = f"{problem}{records.REPEATED}", problem.traceback  # --resume tries it again
         except KeybenchError as problem:
             error, trace = str(problem), problem.traceback
         except MemoryError:
             error = f"memory ran out: use fewer --rows than {plan.rows:,}, or a machine with more memory."
         except Exception as problem:  # the run goes on
-            known = unexpected(problem)
-            error, trace = str(known), known.traceback
+            defect = unexpected(problem)
+            error, trace = str(defect), defect.traceback
         return self.identify(
             records.Trial(
                 block=plan.block,

@@ -109,7 +109,7 @@ def verify(
 
 
 def _judge_file(name: str, path: Path) -> int:
-    """Prints what the indexes in a file look like, beside the page model. Of rows it shows numbers and sizes alone."""
+    """Prints how a data file's indexes compare with the page model; of rows it shows numbers and sizes alone."""
     from keybench.databases.registry import engine
     from keybench.runners.progress import say
     from keybench.runners.verify.verdicts import WORDS

@@ -9,7 +9,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.questions import Outcome, Question, QuestionLoad, Verdict
 from keybench.results.store.records import Trial
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.trials.server_trial import judged
+from keybench.runners.trials.server_trial import trial_for_judges
 
 WORDS: Mapping[Outcome, str] = {"equal": "equal", "differs": "differs", "not measured": "could not be measured"}
 
@@ -19,7 +19,7 @@ _Located = tuple[str, Verdict]
 
 @dataclass(frozen=True)
 class LoadProgress:
-    """A load as far as it has been measured: `trials` are those recorded of the trials `planned`."""
+    """A load as far as it has been measured: its trials as `planned`, and the `trials` recorded so far."""
 
     request: Request
     run_id: str
@@ -50,7 +50,7 @@ class QuestionVerdict:
 
 
 def verdicts(on: Engine, loads: Mapping[QuestionLoad, LoadProgress]) -> list[QuestionVerdict]:
-    """One for each question of the engine, in its order."""
+    """A verdict on each question of the engine, in the engine's order."""
     return [_on_question(question, [loads[load] for load in question.loads]) for question in on.questions]
 
 
@@ -59,20 +59,20 @@ def _on_question(question: Question, loads: Sequence[LoadProgress]) -> QuestionV
     answers: list[_Located] = []
     failures: list[_Located] = []
     for load in loads:
-        plans = {(one.block, one.position): one for one in load.planned}  # recorded trials have the same two numbers
+        plans = {(plan.block, plan.position): plan for plan in load.planned}  # recorded trials have both numbers
         for trial in load.trials:
             planned = plans[trial.block, trial.position]
             where = f"{planned.layout} in {planned.column}"
             if trial.status == "error":
                 failures.append((where, Verdict("not measured", f"the trial failed: {trial.error}")))
-            elif (verdict := question.judge(judged(load.request, planned, trial))) is not None:
+            elif (verdict := question.judge(trial_for_judges(load.request, planned, trial))) is not None:
                 answers.append((where, verdict))
     if question.every_trial:  # a failed trial leaves such a question open
         answers += failures
     missing = sum(len(load.planned) - len(load.trials) for load in loads)
     outcome, evidence = _combined(answers or failures, missing, every_trial=question.every_trial)
-    shown = sum(verdict.outcome != "not measured" for _, verdict in answers)
-    return QuestionVerdict(question, outcome, evidence, shown, bool(failures) and question.every_trial)
+    trials = sum(verdict.outcome != "not measured" for _, verdict in answers)
+    return QuestionVerdict(question, outcome, evidence, trials, bool(failures) and question.every_trial)
 
 
 def _combined(answers: Sequence[_Located], missing: int, *, every_trial: bool) -> tuple[Outcome, str]:

@@ -82,7 +82,7 @@ def begin(database: str, options: RunOptions, *, quick: bool) -> Verification:
     servers: Mapping[str, str] = {}
     for load in loads_of(on):
         rows = max(load.rows // _QUICK_SHARE, min(load.rows, _FEWEST_ROWS)) if quick else load.rows
-        requests[load], servers = request_of(
+        requests[load], servers = request_of(  # the servers are the same for each load
             replace(
                 options,
                 db=on.name,
@@ -110,12 +110,13 @@ def _server_for(on: Engine, asked: str) -> str:
     if asked != AUTO:
         return resolve((on.name,), (asked,))[on.name]
     if on.servers == (KIND,) and (reason := docker_daemon.unreachable()):
-        url = f", or give the URL of a server of yours: --server {on.url_schemes[0]}://user@host" * bool(on.url_schemes)
+        example = f"--server {on.url_schemes[0]}://user@host" if on.url_schemes else ""
+        instead = f", or give the URL of a server of yours: {example}" if example else ""
         raise EnvironmentMissing(
             f"{on.title} is verified in a container, and no Docker daemon answers at {docker_daemon.address()} "
-            f"({reason}): start Docker and give the command again{url}."
+            f"({reason}): start Docker and give the command again{instead}."
         )
-    # False sorts before True: the container comes last
+    # the container comes last, as False sorts before True; "": why keybench starts no server of it at all
     reasons = {kind: on.missing(kind) for kind in sorted(on.servers or ("",), key=lambda kind: kind == KIND)}
     if all(reasons.values()):
         raise EnvironmentMissing("\n".join([f"no {on.title} server can be started here:", *reasons.values()]))
@@ -125,7 +126,7 @@ def _server_for(on: Engine, asked: str) -> str:
 def perform(
     this: Verification, store: Store, console: Console, command: str, output: Path | None, *, debug: bool
 ) -> int:
-    """Measures each load, prints the verdicts, writes the file; the command's exit code."""
+    """Measures each load, prints the verdicts, writes the file; returns the command's exit code."""
     path = output or Path(f"keybench-verify-{this.on.name}.zip")
     if str(path) in STANDARD_OUTPUT or (path.exists() and not path.is_file()) or not path.parent.is_dir():
         raise UsageError(f"--output {path} cannot be written: name a file in a folder that exists.")
@@ -145,7 +146,7 @@ def perform(
         for load in one.question.loads:
             if loads[load].run_id:
                 store.warn(loads[load].run_id, f"keybench verify, {one.line}.")
-    equal, differ, unmeasured = (sum(one.outcome == word for one in answers) for word in WORDS)
+    equal, differ, unmeasured = (sum(one.outcome == outcome for one in answers) for outcome in WORDS)  # in its order
     say(
         console,
         f"\n{this.on.title}: {equal} equal, {differ} differ{'s' if differ == 1 else ''}, {unmeasured} could not be "
@@ -163,7 +164,7 @@ def perform(
 
 
 def _another_make(on: Engine, store: Store, runs: Sequence[str]) -> str:
-    """What a server of these runs says that it is, if it only speaks the engine's protocol; else empty."""
+    """What a server of these runs says that it is, if it is another product with the engine's protocol; else empty."""
     described = (one.versions.get(DESCRIBED, "") for run in runs for one in store.environments(run))
     return next((text for text in described if not text.startswith(on.make)), "")
 
@@ -182,7 +183,7 @@ def _measured(
             if not loads:
                 raise
             say(console, f"this load could not be measured: {error}")
-            if not store.done(run_id):  # execute has removed the empty run
+            if not store.done(run_id):  # `execute` has removed the run, as no trial of it was recorded
                 run_id = ""
         loads[load] = LoadProgress(request, run_id, plan(request), store.trials(run_id) if run_id else ())
     return loads

@@ -88,7 +88,7 @@ class SharedMemoryBarrier:
 
     def limit_skew(self, row: int) -> None:
         """Waits while this writer is too far ahead (`Barrier.limit_skew`); looks at the others 5,000 times a second."""
-        if len(self.reached) > 1:
+        if len(self.reached) > 1:  # else there is nobody to wait for
             self.reached[self.writer] = row
             while row - min(self.reached) > self.skew_rows:
                 time.sleep(_POLL_SECONDS)

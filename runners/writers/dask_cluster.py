@@ -52,15 +52,15 @@ class DaskCluster:
         self.title = f"the Dask cluster at {address}"
         self._address = address
         self._chosen: list[str] = []  # addresses of the workers that `submitters` chose last
-        self._known = 0  # the most workers that were there at a time
+        self._most_workers = 0  # that were there at a time
 
     def submitters(self, count: int) -> Sequence[Callable[[bytes], Future[Outcome]]]:
         """One function for each of `count` workers, which submits a call to it (`ExecutorSlots.submitters`). Waits for
         workers that were there before, at most `WAIT_SECONDS`. UsageError if there are too few."""
         end = time.monotonic() + WAIT_SECONDS
-        while len(workers := self._workers()) < count <= self._known and time.monotonic() < end:
+        while len(workers := self._workers()) < count <= self._most_workers and time.monotonic() < end:
             time.sleep(0.2)
-        self._known = max(self._known, len(workers))
+        self._most_workers = max(self._most_workers, len(workers))
         if len(workers) < count:
             raise too_few_workers(
                 count, len(workers), self.title,
@@ -82,19 +82,19 @@ class DaskCluster:
     def _workers(self) -> list[str]:
         """The addresses of the cluster's workers. WorkerLost if the scheduler does not answer."""
         try:
-            known = self._client.scheduler_info()
-            if "workers" in known:
-                return sorted(known["workers"])
+            about_cluster = self._client.scheduler_info()
+            if "workers" in about_cluster:
+                return sorted(about_cluster["workers"])
             reason = "it has ended"  # the client has lost its connection, and knows nothing of the cluster
         except (OSError, RuntimeError, TimeoutError) as error:
             reason = type(error).__name__
         raise WorkerLost(f"{self.title} no longer answers ({reason}): see the scheduler's log.")
 
     def _submitter(self, worker: str) -> Callable[[bytes], Future[Outcome]]:
-        """What submits a call to that worker and to no other."""
+        """A function that submits a call to that worker and to no other."""
 
         def submit(call: bytes) -> Future[Outcome]:
-            """Makes the call on that worker; if it is lost, nobody makes the call again."""
+            """Makes the call on that worker. If the worker is lost, no other one makes the call again."""
             bound = {"workers": [worker], "allow_other_workers": False}
             executor = self._client.get_executor(pure=False, retries=0, **bound)
             # Dask warns about large arguments, such as the arrival times of a day. Scattered data causes no warning.
@@ -109,13 +109,13 @@ def check(address: str) -> None:
     """UsageError if the address cannot be that of a scheduler; EnvironmentMissing if the package is missing."""
     parts = url.parse(address)
     host, _, port = parts.hosts.rpartition(":") if parts else ("", "", "")
-    # nothing but scheme, one host and a port
+    # nothing but scheme, host and port: no user, path or options
     plain = parts is not None and parts.scheme in SCHEMES and address == f"{parts.scheme}://{host}:{port}"
-    if not plain or not host or not port or "," in host:
+    if not plain or not host or not port or "," in host:  # a comma: several hosts
         # shown without a password; a text that may hold one in an unknown place is not shown
-        given = url.shown(address) if parts or re.fullmatch(r"[\w.-]+(:\w*)?", address) else f"{url.scheme(address)}…"
+        shown = url.shown(address) if parts or re.fullmatch(r"[\w.-]+(:\w*)?", address) else f"{url.scheme(address)}…"
         raise UsageError(
-            f"--executor {given}: write the address of a Dask scheduler, tcp://host:port, as `dask scheduler` prints "
+            f"--executor {shown}: write the address of a Dask scheduler, tcp://host:port, as `dask scheduler` prints "
             "it."
         )
     _package()

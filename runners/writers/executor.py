@@ -60,10 +60,10 @@ class ExecutorPool(WriterPool):
 
     def __init__(self, slots: ExecutorSlots) -> None:
         self._slots = slots
-        self._workers: list[WorkerIdentity] = []
+        self._workers: list[WorkerIdentity] = []  # known after `check`
 
     def check(self, engine: str, address: Address, writers: int, layouts: Sequence[str]) -> None:
-        """Checks that there are enough workers, and that each has the same keybench and reaches the server."""
+        """Checks that there are enough workers, and that each has the runner's keybench and reaches the server."""
         call = Call(ready, (engine, address, tuple(layouts))).pickled()
         futures = [submit(call) for submit in self._slots.submitters(writers)]
         _, late = wait(futures, READY_SECONDS)
@@ -121,11 +121,11 @@ class ExecutorPool(WriterPool):
     ) -> None:
         """Waits until all writers are done; raises the first error, or WorkerLost if a worker is gone or time is over.
         Meanwhile it gives the writers a heartbeat, so that they know that the runner is alive."""
-        deadline, last_heartbeat = time.monotonic() + timeout, 0.0
+        deadline, last_heartbeat = time.monotonic() + timeout, 0.0  # 0: the first one is due at once
         while running := [future for future in futures if not future.done()]:
             wait(running, POLL_SECONDS)
             progress(table.rows_sent(load))
-            _raise_failure(futures)
+            _raise_first_error(futures)
             now = time.monotonic()
             if now - last_heartbeat > HEARTBEAT_SECONDS:
                 last_heartbeat = now
@@ -134,23 +134,23 @@ class ExecutorPool(WriterPool):
                     raise _lost(futures, lost[0])
                 if now > deadline:
                     raise too_late(timeout)
-        _raise_failure(futures)
+        _raise_first_error(futures)  # of writers that ended last
 
     def _stop(self, futures: Sequence[Future[Outcome]], table: CoordinationTable, load: int) -> None:
         """Stops the writers. Returns when, as far as can be known, none of them sends anything more. Waits
         `STOP_SECONDS` at most for those that are active, and `LOST_SECONDS` for those that were lost."""
-        begun, ended = time.monotonic(), frozenset[int]()
+        began, ended_or_lost = time.monotonic(), frozenset[int]()
         try:
             table.stop(load)
             while active := table.active_writers(load):
-                ended = frozenset(i for i, future in enumerate(futures) if future.done()) | self._slots.lost()
-                passed = time.monotonic() - begun
-                if passed > STOP_SECONDS or (active <= ended and passed > LOST_SECONDS):
+                ended_or_lost = frozenset(i for i, future in enumerate(futures) if future.done()) | self._slots.lost()
+                passed = time.monotonic() - began
+                if passed > STOP_SECONDS or (active <= ended_or_lost and passed > LOST_SECONDS):
                     break
                 time.sleep(POLL_SECONDS)
         except KeybenchError:  # without the server nobody can send
             pass
-        wait([future for i, future in enumerate(futures) if i not in ended], LOST_SECONDS)
+        wait([future for i, future in enumerate(futures) if i not in ended_or_lost], LOST_SECONDS)
 
 
 def _outcome(futures: Sequence[Future[Outcome]], writer: int) -> Outcome:
@@ -175,13 +175,13 @@ def _errors(futures: Sequence[Future[Outcome]]) -> list[KeybenchError]:
     return [value for kind, value in outcomes if kind == "error"]
 
 
-def _raise_failure(futures: Sequence[Future[Outcome]]) -> None:
+def _raise_first_error(futures: Sequence[Future[Outcome]]) -> None:
     for error in _errors(futures):
         raise error
 
 
 def _error_to_report(futures: Sequence[Future[Outcome]], first: KeybenchError) -> KeybenchError:
-    """Which error to report: a writer's own failure is preferred to errors of writers stopped because of it."""
+    """Which error to report: a writer's own failure rather than a LoadStopped of a writer that was stopped for it."""
     errors = [first, *_errors(futures)]
     return next((error for error in errors if not isinstance(error, LoadStopped)), first)
 
@@ -190,12 +190,12 @@ def _checked(future: Future[Outcome], here: WorkerIdentity, title: str) -> Worke
     """The worker's identity; KeybenchError if it cannot write or has another keybench."""
     try:
         kind, value = future.result()
+    except ModuleNotFoundError as error:  # to unpickle the call, the worker imports keybench
+        raise EnvironmentMissing(
+            f"a worker of {title} has no {error.name}: install keybench {here.keybench} where the workers run, "
+            "with the same extras."
+        ) from None
     except Exception as error:
-        if isinstance(error, ModuleNotFoundError):
-            raise EnvironmentMissing(
-                f"a worker of {title} has no {error.name}: install keybench {here.keybench} where the workers run, "
-                "with the same extras."
-            ) from None
         raise EnvironmentMissing(
             f"a worker of {title} failed ({type(error).__name__}: {' '.join(str(error).split())}): see its log."
         ) from None

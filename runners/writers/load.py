@@ -52,12 +52,12 @@ class LoadResult:
 
     def readings(self) -> list[Reading]:
         """Times of the load, of both halves of its rows and of transactions; the writers' share of a processor."""
-        half = float(self.elapsed[np.searchsorted(self.rows, self.rows[-1] / 2)])
+        first_half = float(self.elapsed[np.searchsorted(self.rows, self.rows[-1] / 2)])
         p50, p95, p99 = np.percentile(self.latencies * 1000, (50, 95, 99))
         values = {
             Metric.INSERT_SECONDS: self.seconds,
-            Metric.FIRST_HALF_SECONDS: half,
-            Metric.SECOND_HALF_SECONDS: self.seconds - half,
+            Metric.FIRST_HALF_SECONDS: first_half,
+            Metric.SECOND_HALF_SECONDS: self.seconds - first_half,
             Metric.TX_P50_MS: p50,
             Metric.TX_P95_MS: p95,
             Metric.TX_P99_MS: p99,
@@ -126,15 +126,15 @@ def _rows_of_streams(
 
 
 def joined(results: Sequence[LoadResult]) -> LoadResult:
-    """Several loads as one, without the time between them."""
-    rows = np.cumsum([0, *(result.rows[-1] for result in results)])
-    seconds = np.cumsum([0.0, *(result.seconds for result in results)])
-    busy = sum(result.cpu_share * result.seconds for result in results)
+    """Several loads as one, without the time between them. Moments of locks and rollbacks are left out, too."""
+    rows = np.cumsum([0, *(result.rows[-1] for result in results)])  # before each load, and in all
+    seconds = np.cumsum([0.0, *(result.seconds for result in results)])  # likewise
+    cpu_seconds = sum(result.cpu_share * result.seconds for result in results)
     return LoadResult(
         rows=np.concatenate([result.rows + before for result, before in zip(results, rows[:-1], strict=True)]),
         elapsed=np.concatenate([result.elapsed + before for result, before in zip(results, seconds[:-1], strict=True)]),
         latencies=np.concatenate([result.latencies for result in results]),
-        cpu_share=busy / float(seconds[-1]),
+        cpu_share=cpu_seconds / float(seconds[-1]),
         clock_error=max(result.clock_error for result in results),
     )
 
@@ -147,7 +147,7 @@ def _slices(phases: Sequence[tuple[int, ...]], slice_rows: int, rows_per_tx: int
     for phase_rows in zip(*phases, strict=True):
         count = ceil(max(phase_rows) / slice_rows)
         for writer_slices, rows in zip(slices, phase_rows, strict=True):
-            size = ceil(rows / max(count, 1) / rows_per_tx) * rows_per_tx
+            size = ceil(rows / max(count, 1) / rows_per_tx) * rows_per_tx  # a phase without rows has no slice
             writer_slices += [max(0, min(size, rows - i * size)) for i in range(count)]
     return [tuple(writer_slices) for writer_slices in slices]
 
@@ -157,14 +157,14 @@ def _on_one_timeline(results: Sequence[WriterResult]) -> LoadResult:
     moment when the barrier before a slice let all writers go. Each writer knows a short interval that contains this
     moment; its middle is taken."""
     rows, elapsed, latencies = [], [], []
-    seconds = clock_error = 0.0
-    for n, parts in enumerate(zip(*(result.slices for result in results), strict=True)):  # the nth slice of all writers
+    seconds = clock_error = 0.0  # `seconds`: of the slices so far
+    for n, of_writers in enumerate(zip(*(result.slices for result in results), strict=True)):  # all writers' nth slices
         released = [result.released[n] if result.released else Release() for result in results]
         middles = [(release.earliest + release.latest) / 2 for release in released]
         clock_error = max(clock_error, *(release.latest - release.earliest for release in released))
-        begins = np.concatenate([begin - middle for (begin, _, _), middle in zip(parts, middles, strict=True)])
-        ends = np.concatenate([end - middle for (_, end, _), middle in zip(parts, middles, strict=True)])
-        acknowledged = np.concatenate([part for _, _, part in parts])
+        begins = np.concatenate([begin - middle for (begin, _, _), middle in zip(of_writers, middles, strict=True)])
+        ends = np.concatenate([end - middle for (_, end, _), middle in zip(of_writers, middles, strict=True)])
+        acknowledged = np.concatenate([sent for _, _, sent in of_writers])
         # the slice's transactions in order of completion, behind those of the slices before
         order = np.argsort(ends, kind="stable")
         elapsed.append(seconds + ends[order] - begins.min())

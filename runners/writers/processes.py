@@ -68,7 +68,7 @@ def run_all(
             receive, send = context.Pipe(duplex=False)
             process = context.Process(target=_work, args=(function, values, passwords, send), daemon=True)
             process.start()
-            send.close()
+            send.close()  # the worker alone has this end now, so its death ends the pipe
             processes.append(process)
             pipes.append(receive)
         return _collect(processes, pipes, time.monotonic() + timeout, timeout, poll)
@@ -86,7 +86,7 @@ def run_all(
 def _collect(
     processes: Sequence[Any], pipes: Sequence[Connection], deadline: float, timeout: float, poll: Callable[[], None]
 ) -> list[Any]:
-    """The results of all processes, each from its pipe; the first error is raised."""
+    """The results of all processes, each from its pipe; the first error is raised. `timeout`: for the error's text."""
     results: dict[int, Any] = {}
     while len(results) < len(pipes):
         if time.monotonic() > deadline:
@@ -96,7 +96,7 @@ def _collect(
             i = waiting[pipe]  # type: ignore[index]
             try:
                 outcome, value = pipes[i].recv()
-            except EOFError:
+            except EOFError:  # it died before it sent anything
                 processes[i].join()
                 raise WorkerLost(
                     f"writer process {i + 1} of {len(pipes)} died ({_cause(processes[i].exitcode)})."
@@ -173,7 +173,9 @@ def _lock_folder() -> None:
     """
     config = multiprocessing.current_process()._config  # type: ignore[attr-defined]  # where get_temp_dir looks
     base = Path(tempfile.gettempdir())
-    if config.get("tempdir") or len(str(base)) > _LONGEST or (claimed := locked_folder.claim(base, "run")) is None:
+    if config.get("tempdir") or len(str(base)) > _LONGEST:  # there is a folder already, or the path would be too long
+        return
+    if (claimed := locked_folder.claim(base, "run")) is None:
         return
     folder, lock = claimed
     folder.mkdir(mode=0o700)

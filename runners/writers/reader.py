@@ -48,7 +48,7 @@ class ReaderTask:
 
 
 def read(task: ReaderTask) -> list[Reading]:
-    """Look-ups and ranges. VerificationError if one does not find the acknowledged rows."""
+    """Does look-ups and reads ranges; returns their times. VerificationError if one lacks acknowledged rows."""
     with closing(engine(task.address.engine).session(task.address, task.table)) as session:
         return _reads(session, task, keys_in_order(task.sources))
 
@@ -66,19 +66,19 @@ which gives a number of rows. `scan`, `pop`: the first rows in the order of the 
 
 
 def work(task: ReaderTask, what: str) -> float:
-    """Does one of `_WORKS` to the task's rows; the seconds that it took. VerificationError unless they were all there,
-    or, of rows that were deleted before, none."""
-    done, do = _WORKS[what]
-    each = len(task.rows) if what in ("scan", "pop") else task.rows_per_tx
+    """Does one of `_WORKS` to the task's rows; returns the seconds that it took. VerificationError unless all rows were
+    there; rows that were deleted before must all be missing."""
+    participle, do = _WORKS[what]
+    size = len(task.rows) if what in ("scan", "pop") else task.rows_per_tx
     with closing(engine(task.address.engine).session(task.address, task.table)) as session:
         keys = session.prepare_keys(keys_in_order(task.sources)[task.rows])
-        slices = [slice(first, first + each) for first in range(0, len(keys), each)]
+        slices = [slice(first, first + size) for first in range(0, len(keys), size)]
         begin = time.perf_counter()
         rows = sum(do(session, keys[at], task.texts[at]) for at in slices)
         seconds = time.perf_counter() - begin
-    wanted = 0 if what == "look up deleted" else len(keys)
-    if rows != wanted:
-        raise VerificationError(f"{rows} rows were {done} instead of {wanted}.")
+    expected = 0 if what == "look up deleted" else len(keys)
+    if rows != expected:
+        raise VerificationError(f"{rows} rows were {participle} instead of {expected}.")
     return seconds
 
 
@@ -120,14 +120,14 @@ def _ranges(session: Session, task: ReaderTask, keys: Keys, random: np.random.Ge
     goes from the lowest to the highest key of `_RANGE_ROWS` rows that were sent one after the other."""
     size = min(_RANGE_ROWS, len(keys))
     times = []
-    for begin in random.integers(0, len(keys) - size + 1, _RANGES):
-        window = keys[begin : begin + size]
+    for first in random.integers(0, len(keys) - size + 1, _RANGES):
+        window = keys[first : first + size]
         ranks = rank(window, task.table.column.order)
-        ends = np.array([int(ranks.argmin()), int(ranks.argmax())])
-        low, high = session.prepare_keys(window[ends])
-        started = time.perf_counter()
+        lowest_and_highest = np.array([int(ranks.argmin()), int(ranks.argmax())])
+        low, high = session.prepare_keys(window[lowest_and_highest])
+        begin = time.perf_counter()
         rows = session.between(low, high)
-        seconds = time.perf_counter() - started
+        seconds = time.perf_counter() - begin
         if rows < size:  # also where the column does not sort as declared: a range that begins behind its end has none
             raise VerificationError(f"a range over {size} acknowledged rows found {rows}.")
         times.append(seconds / rows)

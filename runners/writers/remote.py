@@ -51,7 +51,7 @@ class TableBarrierHandle:
     """How one writer of a load finds the coordination table."""
 
     address: Address
-    load: int
+    load: int  # its number in the table
     writer: int
     skew_rows: int
     timeout: float
@@ -59,8 +59,8 @@ class TableBarrierHandle:
 
     @contextmanager
     def joined(self) -> Iterator[Barrier]:
-        """The barrier. WorkerLost if the writer has begun before. Executors run a lost task again, which would send
-        rows twice."""
+        """The barrier. WorkerLost if the writer has begun before: executors run a lost task again, which would send its
+        rows twice. An error in the block stops the whole load."""
         on = engine(self.address.engine)
         assert isinstance(on, HasCoordinationTable)
         table = on.coordination_table(self.address)
@@ -103,11 +103,11 @@ class _TableBarrier:
         """Waits until all writers have arrived, and then until all know it. The end of the second wait is the release.
         It lies between the begin of the last read but one (which did not yet see it) and the end of the last read."""
         self._row = FINISHED if first_row is None else first_row
-        self._arrive()  # the first stage: here; `stage` in the table is that of the last writer
+        self._arrive()  # the first stage: this writer is here; `stage` in what is read is that of the last writer
         while self._read().stage < self._stage:
             time.sleep(ARRIVAL_POLL_SECONDS)
         earliest = time.perf_counter()
-        self._arrive()  # the second stage: knows that all are here
+        self._arrive()  # the second stage: this writer knows that all are here
         while True:
             asked = time.perf_counter()
             state = self._read()
@@ -124,7 +124,7 @@ class _TableBarrier:
         lower: the limit is never exceeded.
         """
         self._row = row
-        too_far = row - self._slowest_row > self._handle.skew_rows
+        too_far = row - self._slowest_row > self._handle.skew_rows  # as far as known: the slowest may be further now
         if too_far or row - self._stored_row >= self._update_rows:
             self._update()
         if too_far or time.monotonic() - self._last_read > READ_SECONDS:
@@ -141,7 +141,7 @@ class _TableBarrier:
         self._update()
 
     def _arrive(self) -> None:
-        self._stage += 1
+        self._stage += 1  # and then, in the table, too
         self._update()
 
     def _update(self) -> None:
@@ -175,7 +175,7 @@ class Call:
         """Bytes that make the call when they are unpickled, and give its `Outcome`."""
         return pickle.dumps(self)
 
-    def __reduce__(self) -> tuple[Callable[..., Outcome], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Outcome], tuple[Any, ...]]:  # what pickle.loads calls, and with what
         return _outcome, (self.function, self.arguments)
 
 
@@ -232,4 +232,5 @@ def write_remotely(task: WriterTask, handle: TableBarrierHandle) -> WriterResult
 
 
 def _with_own_password(address: Address) -> Address:
+    # the address has come without a password, and names only the variable that had it
     return replace(address, secret=secret.on_this_machine(address.secret)) if address.secret else address

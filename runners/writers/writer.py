@@ -100,7 +100,7 @@ def write_slices(task: WriterTask, session: Sends, barrier: Barrier) -> WriterRe
     planned = task.source.planned[task.first : task.first + task.rows]
     stamped = session if isinstance(session, Session) and session.entered is not None else None
     slices, cpu, entered, released = [], 0.0, [], []
-    for begin, n in zip(accumulate(task.slices, initial=0), task.slices, strict=False):
+    for begin, n in zip(accumulate(task.slices, initial=0), task.slices, strict=False):  # without the sum of all
         # untimed: the slice's batches, and a heap that no collection will visit
         batches = prepare(task.first + begin, n) if n else ()
         times = np.zeros((3, len(batches)))  # begin and end of each transaction, and its rows
@@ -125,7 +125,7 @@ def write_slices(task: WriterTask, session: Sends, barrier: Barrier) -> WriterRe
         cpu += time.process_time() - cpu_before
         barrier.finish()
         gc.enable()
-        del batches
+        del batches  # before those of the next slice are made: memory holds one slice
         slices.append((times[0], times[1], times[2].astype(np.int64)))
     return WriterResult(tuple(slices), cpu, np.array(entered) if stamped else None, tuple(released))
 
@@ -164,11 +164,11 @@ def _with_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequenc
 def _without_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
     """A function (first row, rows) → batches of rows whose keys the server makes."""
     assert isinstance(session, Session)  # a scenario's transactions look up keys, so the server makes none there
-    making, payload = session, Payload(task.table.payload, lengths=_lengths(task))
-    return lambda start, n: making.prepare_without_keys(payload, start, n, task.rows_per_tx)
+    own_session, payload = session, Payload(task.table.payload, lengths=_lengths(task))
+    return lambda start, n: own_session.prepare_without_keys(payload, start, n, task.rows_per_tx)
 
 
 def _lengths(task: WriterTask) -> NDArray[np.int64] | None:
-    """Characters of the payload of each of the writer's rows, if they vary."""
+    """Characters of the payload of each of the writer's rows; None if all rows have the same."""
     source, lengths = task.source, task.table.lengths
     return lengths.of(source.seed, source.planned - 1) if lengths else None

@@ -10,7 +10,7 @@ from keybench.model.subject import KEY, MODEL, SubjectKind
 from keybench.results.report.page import render
 from keybench.results.store.records import Trial
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.trials.phase_figures import Reach, Step, rows_left, steps
+from keybench.runners.trials.phase_figures import PresentKeys, Step, rows_left, steps
 from keybench.scenarios.files import parse_scenario
 from keybench.scenarios.index_phases import What
 from tests.runners.conftest import Run, latest_trials, results
@@ -241,27 +241,27 @@ def step(what: What, rows: range) -> Step:
 
 
 def test_room_is_stranded_on_pages_without_a_row_of_the_last_insertion() -> None:
-    reach = Reach(np.arange(40))
-    reach.take(step("build", range(30)))
-    assert reach.stranded(np.array([10, 10, 10]), 50.0) == 0
-    reach.take(step("delete", range(5, 15)))
-    reach.take(step("insert", range(30, 40)))
+    present_keys = PresentKeys(np.arange(40))
+    present_keys.take(step("build", range(30)))
+    assert present_keys.stranded(np.array([10, 10, 10]), 50.0) == 0
+    present_keys.take(step("delete", range(5, 15)))
+    present_keys.take(step("insert", range(30, 40)))
     # Ten rows fill half of a page; the leaves have 5, 5, 10 and 10 rows.
-    assert reach.stranded(np.array([5, 5, 10, 10]), 37.5) == pytest.approx((75 + 75 + 50) / 4)
-    assert reach.stranded(np.array([5, 5, 15, 5]), 37.5) == pytest.approx((75 + 75) / 4)
+    assert present_keys.stranded(np.array([5, 5, 10, 10]), 37.5) == pytest.approx((75 + 75 + 50) / 4)
+    assert present_keys.stranded(np.array([5, 5, 15, 5]), 37.5) == pytest.approx((75 + 75) / 4)
 
 
 def test_a_row_lies_between_two_leaves_where_branch_pages_hold_rows() -> None:
-    reach = Reach(np.arange(32))
-    reach.take(step("insert", range(22)))
-    reach.take(step("insert", range(22, 32)))
-    assert reach.stranded(np.array([10, 10, 10]), 50.0) == pytest.approx(2 * 50 / 3)
-    assert reach.stranded(np.array([10, 11, 9]), 50.0) == pytest.approx(50 / 3), "one went between two leaves"
+    present_keys = PresentKeys(np.arange(32))
+    present_keys.take(step("insert", range(22)))
+    present_keys.take(step("insert", range(22, 32)))
+    assert present_keys.stranded(np.array([10, 10, 10]), 50.0) == pytest.approx(2 * 50 / 3)
+    assert present_keys.stranded(np.array([10, 11, 9]), 50.0) == pytest.approx(50 / 3), "one went between two leaves"
 
 
 def test_nobody_knows_while_entries_of_deleted_rows_are_there() -> None:
-    reach = Reach(np.arange(30))
-    reach.take(step("insert", range(30)))
-    reach.take(step("delete", range(10)))
-    assert reach.stranded(np.array([10, 10, 10]), 50.0) is None
-    assert Reach(np.arange(3)).stranded(np.array([0]), float("nan")) is None
+    present_keys = PresentKeys(np.arange(30))
+    present_keys.take(step("insert", range(30)))
+    present_keys.take(step("delete", range(10)))
+    assert present_keys.stranded(np.array([10, 10, 10]), 50.0) is None
+    assert PresentKeys(np.arange(3)).stranded(np.array([0]), float("nan")) is None
