@@ -271,9 +271,10 @@ def _misses(needs: Needs, key_layout: Layout, column: Column, facts: Properties)
         "--hides-time": secrets,
         "--hides-machine": secrets,
         "--merge": "two sites make the same keys"
-        if facts.uniqueness == "plan"
+        if facts.uniqueness == "plan"  # the plan of a run numbers the processes
         else "somebody has to give each worker of all sites its own number",
     }
+    # by option, whether the keys meet it
     offers = {**facts.offers, f"--type {needs.type}": _type(column) == needs.type}
     return {option: why for option, why in reasons.items() if option in needs.conditions and not offers[option]}
 

@@ -12,46 +12,57 @@ _KEEPS = "Old rows, foreign keys and programs that only read stay as they are."
 
 
 def headline(answer: Answer, decision: Decision) -> str:
-    """What to do, and what it saves: one sentence."""
+    """One sentence: "Give new rows … keys and leave the old ones: that saves …"."""
     if not decision.worth_it:
-        return f"Leave it: {_little(answer, decision)}."
+        return f"Leave it: {_not_worth_it(answer, decision)}."
     return (
-        f"{name_of(answer, decision.way, imperative=True)}: that saves {_share(decision.share)} of what the next "
+        f"{instruction(answer, decision.way)}: that saves {_share(decision.share)} of what the next "
         f"{decision.rows:,} rows write and read ({spelled(decision.saved)})."
     )
 
 
-def _little(answer: Answer, decision: Decision) -> str:
+def _not_worth_it(answer: Answer, decision: Decision) -> str:
     """Why no way is worth it, as a clause."""
     if not decision.saved:
         return f"no other key would make the next {decision.rows:,} rows cheaper"
     saved = f"would save {_share(decision.share)} of what the next {decision.rows:,} rows write and read"
     small = "too little for a change" if decision.share < LEAST_SHARE else "too few bytes for a change"
-    other = decision.others[0]
-    name = name_of(answer, other)
-    if other.option.name == "retype":  # its name has a comma
-        verb = name_of(answer, other, imperative=True)
-        name = f"to {verb[0].lower()}{verb[1:].replace(', and', ' and')}"
+    cheapest = decision.others[0]
+    name = name_of(answer, cheapest)
+    if cheapest.option.name == "retype":  # its name has a comma: "to store … and give … would save …" reads better
+        what = instruction(answer, cheapest)
+        name = f"to {what[0].lower()}{what[1:].replace(', and', ' and')}"
     return f"{name} {saved} ({spelled(decision.saved)}), {small}"
 
 
-def name_of(answer: Answer, way: OptionCost, *, imperative: bool = False) -> str:
-    """The way to go, as a noun phrase or as what to do."""
+def _has_layout(answer: Answer, way: OptionCost) -> bool:
+    """Whether the old rows have the layout that the new ones get."""
+    return answer.existing is not None and answer.existing.candidate.name == way.option.layout
+
+
+def name_of(answer: Answer, way: OptionCost) -> str:
+    """The way to go, as a noun phrase."""
     new, kind = f"`{way.option.layout}`", answer.best.type_name
-    same = answer.existing is not None and answer.existing.candidate.name == way.option.layout
-    then = "" if same else f", {new} for new rows"
-    nouns: dict[Name, str] = {
+    then = "" if _has_layout(answer, way) else f", {new} for new rows"
+    names: dict[Name, str] = {
         "stay": "today's keys",
         "switch": f"{new} for new rows",
         "switch-rebuild-later": f"{new}, later a rebuild",
         "retype": f"today's keys as {kind}{then}",
     }
-    verbs: dict[Name, str] = {
+    return names[way.option.name]
+
+
+def instruction(answer: Answer, way: OptionCost) -> str:
+    """What to do, for a way other than to stay."""
+    new, kind = f"`{way.option.layout}`", answer.best.type_name
+    then = "" if _has_layout(answer, way) else f", and give new rows {new} keys"
+    instructions: dict[Name, str] = {
         "switch": f"Give new rows {new} keys and leave the old ones",
         "switch-rebuild-later": f"Give new rows {new} keys, and rebuild {answer.place} afterwards",
-        "retype": f"Store the same keys as {kind}" + ("" if same else f", and give new rows {new} keys"),
+        "retype": f"Store the same keys as {kind}{then}",
     }
-    return (verbs if imperative else nouns)[way.option.name]
+    return instructions[way.option.name]
 
 
 def reason(answer: Answer, decision: Decision) -> str:

@@ -156,8 +156,8 @@ class _Index:
 
     def __init__(self, question: ForecastCase) -> None:
         self.question, self.growth = question, question.growth
-        self.name = (question.on.name, repr(question.table))
-        self.model = once(("model", *self.name), lambda: question.on.page_model(question.table))
+        self.place = (question.on.name, repr(question.table))
+        self.model = once(("model", *self.place), lambda: question.on.page_model(question.table))
         self.sized = isinstance(self.model, SizedByValue)
         """Whether a row's bytes depend on its key."""
 
@@ -184,7 +184,7 @@ class _Index:
         if isinstance(model, SizedByValue):
             return self.of_first_rows(self.rows(rows), 0.0)
         checkpoints = _batches(rows // 4, rows)
-        stats = once(("ascending", *self.name, rows), lambda: model.insert(np.arange(rows), checkpoints))
+        stats = once(("ascending", *self.place, rows), lambda: model.insert(np.arange(rows), checkpoints))
         return self._of_stretch(stats, first, 0.0)
 
     def of_first_rows(self, first: Rows, reach: float) -> IndexForecast:
@@ -211,7 +211,7 @@ class _Index:
 
     def of_random_keys(self) -> IndexForecast:
         """The index where keys are in no order; computed once, since it is the same for all such layouts in a table."""
-        return once(("random", *self.name, self.growth, self.question.server), self._of_random_keys)
+        return once(("random", *self.place, self.growth, self.question.server), self._of_random_keys)
 
     def _of_random_keys(self) -> IndexForecast:
         """Forecast from small indexes: their leaves by Yao's rule, their splits for each leaf, and their cost."""
@@ -261,7 +261,7 @@ class _Index:
         if isinstance(model, SizedByValue):
             return model.insert(ranks, checkpoints, sizes=model.sizes(rows.keys))
         order = hashlib.blake2b(ranks.tobytes()).digest()
-        return once(("index", *self.name, order, *checkpoints), lambda: model.insert(ranks, checkpoints))
+        return once(("index", *self.place, order, *checkpoints), lambda: model.insert(ranks, checkpoints))
 
     def _forecast(
         self, pages: Figure, splits: Figure, simulated: Sequence[PageStats], cost: RowCost, rows: float | None = None

@@ -141,8 +141,8 @@ def _disturbs(one: Choice, best: Choice) -> bool:
 
 
 def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[str, ...]:
-    """The options that ask for what `one` has and `other` lacks, but for --hides-machine, too little to choose a key
-    for. Who makes the keys counts only if anybody may."""
+    """The options that `one` meets and `other` does not. --hides-machine is left out: it is too little to choose a key
+    for. So is --made-by, unless the user lets anybody make the keys."""
     ours, theirs = one.properties.offers, other.properties.offers
     more = [option for option in ours if ours[option] and not theirs[option] and option != "--hides-machine"]
     return tuple(option for option in more if made_by == "any" or not option.startswith("--made-by"))

@@ -40,7 +40,7 @@ class CountedGuids(GuidStream["EfCore"]):
         """Puts the next GUIDs into `data`; the first value used is one above the start."""
         n = len(data)
         self.writer.base_guids(data)
-        bits.put_word(data, 1, bits.sql_sequence(np.arange(self._counter + 1, self._counter + n + 1)))
+        bits.put_word(data, 1, bits.mssql_sequence(np.arange(self._counter + 1, self._counter + n + 1)))
         self._counter += n
 
 
@@ -82,7 +82,7 @@ class ProcessSequence(GuidStream["Morris"]):
     def fill(self, data: Bytes) -> None:
         """Puts the next GUIDs into `data`; UsageError for a reading that .NET's DateTime cannot hold."""
         bits.words(data)[:, 0] = self._process
-        bits.put_word(data, 1, bits.sql_sequence(self._next(self.writer.readings(len(data)))))
+        bits.put_word(data, 1, bits.mssql_sequence(self._next(self.writer.readings(len(data)))))
 
     def _next(self, readings: Ticks) -> Ticks:
         """The value in each key: where the sequence moves to or, as published, where it was before, plus one."""
@@ -106,7 +106,7 @@ class Morris(WriterLayout):
 
     def decode(self, keys: Keys) -> Decoded:
         """The sequence as a time (the previous key's, as published), and the process bytes n0 … n7 as a number."""
-        return Decoded(bits.read_sql_sequence(keys), {"process": bits.read_words(keys, "net")[0]})
+        return Decoded(bits.read_mssql_sequence(keys), {"process": bits.read_words(keys, "net")[0]})
 
 
 def _description(*caveats: str) -> Description:

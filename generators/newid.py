@@ -33,7 +33,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from keybench.generators.core.bits import put_word, sql_sequence, swap_u16
+from keybench.generators.core.bits import mssql_sequence, put_word, swap_u16
 from keybench.generators.core.clock import Ticks
 from keybench.generators.core.counters import positions_in_run, running_maximum
 from keybench.generators.core.description import Ascent, Timestamp, timed
@@ -72,7 +72,7 @@ class NewIds(GuidStream["NewId"]):
         if self.layout.form == "guid":
             # r2 S0, r3 S1 between the worker's bytes; r8 r9 T6 T7, r10 … r15 T0 … T5
             put_word(data, 0, swapped << np.uint64(32) | np.uint64(self._worker_of_guid))
-            put_word(data, 1, sql_sequence(ticks))
+            put_word(data, 1, mssql_sequence(ticks))
             return
         # r0 … r7 T0 … T7, r8 … r13 w0 … w5, then r14 S0, r15 S1 of the sequential form, r14 S1, r15 S0 of the other
         put_word(data, 0, ticks)

@@ -116,12 +116,15 @@ _GUESS: Final = "the next key of the same millisecond can be guessed"
 
 
 def _description(parts: str, within: Ascent, *caveats: str) -> Description:
-    """The description of the ULIDs whose keys of one millisecond come in no order, or count up (`within` always)."""
+    """The description of ULIDs. `within`: "always" if the keys of one millisecond count up (part N), "by time" if they
+    are random (part R). `caveats` follow the one that all such layouts have."""
     monotonic = within == "always"
+    legend = {"T": "milliseconds since 1970"}
+    if monotonic:
+        legend["N"] = "random in each millisecond's first key, then plus one a key"
     return timed(
         parts,
-        {"T": "milliseconds since 1970"}
-        | ({"N": "random in each millisecond's first key, then plus one a key"} if monotonic else {}),
+        legend,
         UNIX_MILLISECONDS,
         _GUESS if monotonic else "keys of one millisecond come in no order",
         *caveats,

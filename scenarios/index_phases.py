@@ -214,8 +214,8 @@ def rows_by_phase(phases: tuple[PhasePart, ...], rows: int) -> list[int]:
     share = 0.0  # of the rows, by the end of the phase
     for phase in expanded(phases):
         share += phase.share
-        # To the nearest row, halves up: `round` would leave a phase of one row without any. The tiny numbers make up
-        # for the rounding errors of sums of shares.
+        # To the nearest row, halves up: `round` rounds half a row to an even number, perhaps none. The tiny numbers
+        # make up for the rounding errors of sums of shares.
         inserted.append(rows if share > 1 - 1e-6 else int(rows * share + 0.5 + 1e-9))
     return inserted
 

@@ -57,7 +57,7 @@ class Interpretation:
     """The order of the stored bytes."""
     spelled: str = ""
     """How the key is written where it is no key of its column's own kind: `36 characters in lower case` …"""
-    unlikelier: float = 0.0
+    penalty_bits: float = 0.0
     """Bits a key by which this way of reading is less usual than the others."""
 
 
@@ -82,7 +82,7 @@ def _of_bytes(values: Sequence[bytes], form: Form) -> Iterator[Interpretation]:
         data = np.frombuffer(b"".join(values[row] for row in rows), np.uint8).reshape(-1, width)
         if width == 16:
             for place, order in enumerate(ORDERS if form == "bytes" else ORDERS[:1]):
-                yield Interpretation(Keys(unstored(data, order), "uuid"), rows, order, unlikelier=_UNUSUAL * place)
+                yield Interpretation(Keys(unstored(data, order), "uuid"), rows, order, penalty_bits=_UNUSUAL * place)
         elif form == "bytes" and width > 16 and all(values[row].isascii() for row in rows[:50]):
             texts = [values[row].decode("ascii", "replace") for row in rows]  # text in a binary column, by 50 values
             for one in _of_text(texts):
@@ -209,7 +209,7 @@ def families(ways: Sequence[Interpretation], n: int, now: int) -> list[Family]:
 
 
 def _family(member: Member, n: int, now: int) -> Family | None:
-    """The family of one layout; None if no value can be its key."""
+    """The family of one layout over all `n` values of the sample; None if no value can be its key."""
     layout, reading = member.layout, member.reading
     if layout.kind != reading.keys.kind or not _has_width(layout, reading):
         return None
@@ -222,7 +222,7 @@ def _family(member: Member, n: int, now: int) -> Family | None:
     if of_reading.times is not None:
         times = np.zeros(n, np.int64)
         times[reading.rows] = np.where(of_reading.plausible, of_reading.times, 0)
-    bits = _fixed_bits(member) + _time_bits(layout, now) - reading.unlikelier
+    bits = _fixed_bits(member) + _time_bits(layout, now) - reading.penalty_bits
     return Family((member,), fits, times, np.where(fits, bits, -np.inf))
 
 

@@ -17,6 +17,7 @@ from keybench.advice.inspection.families import Family, Floats
 
 EVIDENCE: Final = 20.0
 FEWEST: Final = 3
+_CLEARLY_FEW: Final = FEWEST / 2  # values by an estimated share, below which a family surely has fewer than FEWEST
 """Bits that must speak for a family, and keys that it must have."""
 _ROUNDS, _SETTLED = 60, 1e-5
 """Rounds of expectation maximisation at most, and the change of a share below which it ends."""
@@ -82,7 +83,7 @@ def _margin(family: Family, mask: NDArray[np.bool_], others: Sequence[Family]) -
 
     def total(one: Family) -> float:
         bits = one.bits[mask]
-        return float(np.where(np.isfinite(bits), bits, 0).sum())
+        return float(np.where(np.isfinite(bits), bits, 0).sum())  # −inf: not its key, so that it counts as random
 
     return total(family) - max([0.0, *map(total, others)])
 
@@ -96,7 +97,8 @@ def _owners(families: Sequence[Family], shares: Floats) -> NDArray[np.intp]:
 
 
 def _needed(families: list[Family], weights: Floats) -> tuple[list[Family], Floats]:
-    """(the families without which the values are less probable, their shares; the last share is of random values)."""
+    """(the families without which the values are less probable, their shares; the last share is of random values).
+    `weights`: one a value, on average 1, so that a share of them is a number of values."""
     families = [family for family in families if np.isfinite(family.bits).any()]
     if not families:
         return [], np.ones(1)
@@ -109,8 +111,9 @@ def _needed(families: list[Family], weights: Floats) -> tuple[list[Family], Floa
     rows = list(range(len(families)))
     shares, likelihood = fitted(rows)
     while rows:
-        # out go families with too few values, if several have; else the one that is missed least, if it is too little
-        weak = {row for row, share in zip(rows, shares, strict=False) if share * len(weights) < FEWEST / 2}
+        # Out goes the family that is missed least, if it is missed too little. Several that have too few values go at
+        # once, which saves a fit for each.
+        weak = {row for row, share in zip(rows, shares, strict=False) if share * len(weights) < _CLEARLY_FEW}
         if len(weak) <= 1:
             losses = [likelihood - fitted([other for other in rows if other != row])[1] for row in rows]
             least = int(np.argmin(losses))

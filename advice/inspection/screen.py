@@ -51,9 +51,14 @@ def lines(findings: Findings, advice: Mapping[str, Advice], width: int, *, every
             yield from _wrapped(reply.text, width, "  ")
             if reply.command:
                 yield f"  {reply.command}"
-    if every:
-        return
-    tables = [one for one in findings.tables if not one.parts]
+    if not every:
+        yield from _others(findings, to_look_at, width)
+
+
+def _others(findings: Findings, to_look_at: Sequence[TableFinding], width: int) -> Iterator[str]:
+    """The names of healthy, silent and refused tables, a paragraph each. Those to look at beyond `MOST` are counted by
+    the summary alone."""
+    tables = [one for one in findings.tables if not one.parts]  # a divided table's partitions stand for it
     refused = [one for one in tables if one.table.refused]
     refused.sort(key=lambda one: "GRANT" not in one.table.refused)  # first what the reader can do something about
     silent = [one for one in tables if one not in refused and one.key is None]

@@ -59,7 +59,8 @@ def parameter(column: Column) -> str:
 
 
 def payload_type(table: Table) -> str:
-    """The payload's SQL type: of fixed width where texts of one length fit in a row, so that all rows have one size."""
+    """The payload's SQL type: char where texts have one length, so that all rows have one size; varchar where lengths
+    differ; varchar(max) where texts do not fit in a row."""
     if table.payload > _WIDEST_CHAR:
         return "varchar(max)"
     return f"{'varchar' if table.lengths else 'char'}({table.payload})"

@@ -129,11 +129,12 @@ class MySqlAdmin(Queries, Admin):
         return _keys(table.column, b"".join(values), len(values))
 
     def checkpoint(self) -> bool:
-        """Waits for purge and writes all changed pages to the files; on somebody's own server only returns False."""
+        """Waits for purge and, on MariaDB, writes all changed pages to the files: MySQL has no statement for that. On
+        somebody's own server it only returns False."""
         if not self.private:
             return False
         self._purge()
-        if self.flavour.waits_for_purge:
+        if self.flavour.purges_on_demand:
             self.rows("SET GLOBAL innodb_log_checkpoint_now = ON")
         return True
 
@@ -143,7 +144,7 @@ class MySqlAdmin(Queries, Admin):
         if not self.private:
             return
         self._release()
-        if self.flavour.waits_for_purge:
+        if self.flavour.purges_on_demand:
             self.rows("SET GLOBAL innodb_max_purge_lag_wait = 0")
             return
         history = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'"
@@ -188,7 +189,7 @@ class MySqlAdmin(Queries, Admin):
     def settle(self, table: Table) -> None:
         """Waits for purge, which removes deleted rows of all tables in the background."""
         self._release()
-        if self.private and not self.flavour.waits_for_purge:
+        if self.private and not self.flavour.purges_on_demand:
             self.rows(f"ANALYZE TABLE {ddl.name(table)}")  # wakes purge, which may sleep for a second
         self._purge()
 

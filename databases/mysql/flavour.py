@@ -107,7 +107,7 @@ class Flavour:
     """The command by which Docker checks, in the container, that root can log in over TCP."""
     way: Way
     """How rows are sent."""
-    waits_for_purge: bool
+    purges_on_demand: bool
     """Whether all builds have `innodb_max_purge_lag_wait` and `innodb_log_checkpoint_now`."""
     aliases: tuple[str, ...] = ()
     """Other names by which people call it."""
@@ -137,7 +137,7 @@ MARIADB = Flavour(
         'MYSQL_PWD="$MARIADB_ROOT_PASSWORD" exec mariadb --skip-ssl --host=127.0.0.1 --user=root --execute="SELECT 1"',
     ),
     way="arrays",
-    waits_for_purge=True,
+    purges_on_demand=True,
 )
 
 MYSQL = Flavour(
@@ -170,7 +170,7 @@ MYSQL = Flavour(
         'MYSQL_PWD="$MYSQL_ROOT_PASSWORD" exec mysql --host=127.0.0.1 --user=root --execute="SELECT 1"',
     ),
     way="prepared",
-    waits_for_purge=False,
+    purges_on_demand=False,
 )
 
 

@@ -72,10 +72,10 @@ def pages_of(path: Path, page_bytes: int) -> NDArray[np.uint8]:
 
 def summarise(pages: NDArray[np.uint8], index: int) -> IndexPages:
     """The index of that id among all pages of a file; UnreadableError where a level is not one chain."""
-    heads, levels = _levels(pages, index)
+    heads, levels = _levels(pages, index)  # fields of all pages' headers; the pages of each level, leaves first
     leaves = levels[0]
     data = heads["top"][leaves].astype(np.int64) - _RECORDS - heads["garbage"][leaves]  # bytes of records in use
-    room = pages.shape[1] - 16_384 + LEAF_BYTES  # LEAF_BYTES is that of pages of 16 KiB
+    room = LEAF_BYTES + (pages.shape[1] - 16_384)  # LEAF_BYTES is that of pages of 16 KiB
     order = LeafOrder.from_chain(leaves)
     return IndexPages(
         leaf=len(leaves),
@@ -177,7 +177,7 @@ def index_pages(pages: Pages, index: IndexPages, column: Column) -> InnodbPages:
     """All that the page model needs to go on from a clustered index; `pages` are all of its file.
     UnreadableError if the file holds another index."""
     heaps, levels, records = [], [], []
-    for numbers in index.levels:
+    for numbers in index.levels:  # leaves first
         level_pages = pages[numbers]
         heap, counts, at = _heaps(level_pages)
         heaps.append(heap)
@@ -187,7 +187,7 @@ def index_pages(pages: Pages, index: IndexPages, column: Column) -> InnodbPages:
     borders = None if len(levels) == 1 else _keys(*records[1], column)
     root = int(index.levels[-1][0])
     no_pages = np.empty(0, np.int64)
-    return InnodbPages(  # `extents` says which pages are free
+    return InnodbPages(  # `free` and `next_page` are not needed: `extents` says which pages are free
         tuple(levels), free=no_pages, next_page=0, borders=borders, heaps=tuple(heaps), extents=_extents(pages, root)
     )
 
@@ -275,7 +275,7 @@ def _keys(pages: Pages, counts: Integers, at: Integers, column: Column) -> NDArr
 
 
 def _decoded(stored: NDArray[np.uint8], column: Column) -> NDArray[np.uint8] | Integers:
-    """Keys, (n, width), as `Column.encode` gives them."""
+    """Keys as `Column.encode` gives them: (n, width), integers (n,). `stored`: (n, width); may be overwritten."""
     keys = np.ascontiguousarray(stored)
     if column.form != "int":
         return keys

@@ -58,7 +58,7 @@ class ColumnFacts:
 
     @property
     def bytes_sql(self) -> str:
-        """An SQL expression for the bytes of a value."""
+        """An SQL expression for the bytes that a value takes in a record: 0 for NULL."""
         name = quoted(self.name)
         if self.width is None:
             length_bytes = f"if(length({name}) < 128, 1, 2)" if self.long else "1"

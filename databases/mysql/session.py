@@ -65,7 +65,7 @@ class MySqlSession(Session):
         batches = wire.pack(self._way, table, keys, payloads, moments, rows_per_tx)
         with connection.server_errors(self._title):
             for rows in {rows for batch in batches for rows, _ in batch.packets}:
-                self._insert_number(table, rows)
+                self._insert_number(table, rows)  # prepares it the first time
         return batches
 
     def exchange(self) -> Exchange | None:

@@ -108,6 +108,7 @@ def sender(column: Column) -> str:
 OLDEST = 13
 """The oldest major version that keybench uses."""
 
+# The first versions that have each of these:
 SERVER_UUID_V4 = 130_000
 """gen_random_uuid() without an extension."""
 QUIET_INITDB = 14

@@ -319,12 +319,13 @@ class PostgresInspector(Inspector):
 def _index(
     name: str, key: tuple[str, ...], roles: tuple[Role, ...], columns: dict[str, tuple[object, ...]], note: str
 ) -> IndexHere:
-    """An index on the columns `key`; its note also names those that this user may not read. `columns`: all, by name."""
+    """An index on the columns `key`; its note also names those that this user may not read. `columns`: all by name, as
+    `catalogue.COLUMNS` gives them."""
     here = []
     for column in key:
         _, kind, width, sql_type, may_read = columns.get(column, ("", "", 0, "", False))
         form = _FORMS.get(str(kind)) if may_read else None
-        most = (1 << (8 * int(str(width)) - 1)) - 1 if form == "int" else None
+        most = (1 << (8 * int(str(width)) - 1)) - 1 if form == "int" else None  # of a signed integer of that width
         here.append(ColumnHere(column, str(sql_type), form, most=most))
         if not may_read:
             note = "; ".join(filter(None, [note, f"this user may not read the column {column}"]))

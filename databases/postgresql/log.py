@@ -276,15 +276,15 @@ class Splits:
 def count_splits(chunks: Iterable[bytes], relation: str, capacity: int) -> Splits:
     """Counts the splits in the text of log records, one record per line. `relation` is tablespace/database/file as in
     the log; `capacity` is the number of entries of a full rightmost leaf."""
-    name = relation.encode()
+    wanted = relation.encode()
     kinds = {"appends": 0, "edge": 0, "interior": 0, "branch": 0}
     for lines in _whole_lines(chunks):
         for record in _SPLIT.findall(lines):
             parts = _PARTS.search(record)
             if not parts:
                 raise UnreadableError(f"a split record of unknown form: {record[:120].decode('ascii', 'replace')}")
-            level, place, index = parts.groups()
-            if index == name:  # the module's docstring has the rule
+            level, place, split_relation = parts.groups()
+            if split_relation == wanted:  # the module's docstring has the rule
                 on_rightmost_leaf = "appends" if int(place) > capacity else "edge"
                 on_leaf = "interior" if b"blkref #2" in record else on_rightmost_leaf
                 kinds["branch" if int(level) else on_leaf] += 1

@@ -154,23 +154,23 @@ class SqliteFile:
         """OSError if the file cannot be read, ValueError if it is none of SQLite's."""
         self._file = path.open("rb", buffering=0)
         self._wal: io.FileIO | None = None
+        self._places_in_log: dict[int, int] = {}
+        self.pages_read = 0
         try:
-            self._read_header(path)
+            self._open(path)
         except BaseException:
             self.close()
             raise
 
-    def _read_header(self, path: Path) -> None:
-        """Reads how large pages are, and which of them a log beside the file has. Errors as of `__init__`."""
+    def _open(self, path: Path) -> None:
+        """Reads how large pages are, and opens the log beside the file, if it has pages. Errors as of `__init__`."""
         head = self._file.read(_FILE_HEADER)
         if len(head) < _FILE_HEADER or head[:16] != b"SQLite format 3\0":
             raise ValueError("no SQLite database")
         size = _number(head, 16, 2)
-        self.page_bytes = 65_536 if size == 1 else size
+        self.page_bytes = 65_536 if size == 1 else size  # two bytes cannot hold 65,536
         self.usable = self.page_bytes - head[20]  # bytes that extensions reserve at the end of each page
         """Bytes of a page that cells and headers may take."""
-        self._places_in_log: dict[int, int] = {}
-        self.pages_read = 0
         log = path.with_name(path.name + "-wal")
         in_wal_mode = head[18] == 2  # the file format's write version
         if in_wal_mode and log.exists() and log.stat().st_size > _WAL_HEADER:

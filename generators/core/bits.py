@@ -1,9 +1,9 @@
 """Fields of GUIDs in bulk: big-endian words, 48-bit fields, the version, the swap between RFC and .NET order; and keys
 that a layout refuses to read.
 
-`data` is always uint8 (n, 16), contiguous. Most of it is read and written as two 64-bit words a row, because single
-bytes would cost several times as much. *Words* have their bytes in the order of memory; *numbers* have the most
-significant byte first.
+`data` is always uint8 (n, 16), contiguous: the bytes r0 … r15 of GUIDs in RFC order. Most of it is read and written as
+two 64-bit words a row, because single bytes would cost several times as much. *Words* have their bytes in the order of
+memory; *numbers* have the most significant byte first.
 """
 
 import sys
@@ -28,7 +28,7 @@ ROW: Final = np.dtype("V16")
 
 _TURN: Final = np.uint64(16 if sys.byteorder == "little" else 48)
 _BACK: Final = np.uint64(64) - _TURN
-"""How far to turn a native word so that its last two bytes in memory come first, and back."""
+"""By how many bits a native word is turned so that its last two bytes in memory come first, and back."""
 
 
 def words(data: Bytes) -> Words:
@@ -130,15 +130,15 @@ def swap_third_field(data: Bytes) -> None:
     data.view(np.uint16)[:, 3].byteswap(inplace=True)
 
 
-def sql_sequence(values: NDArray[np.int64]) -> Words:
+def mssql_sequence(values: NDArray[np.int64]) -> Words:
     """r8–r15 as numbers (`put_word`), so that SQL Server's order is the order of the 64-bit values. SQL Server compares
     r10–r15 first, then r8 and r9: these get the value's top 48 and low 16 bits."""
     numbers = values.view(np.uint64)
     return numbers >> np.uint64(16) | numbers << np.uint64(48)
 
 
-def read_sql_sequence(keys: Keys) -> NDArray[np.int64]:
-    """The values that `sql_sequence` packed."""
+def read_mssql_sequence(keys: Keys) -> NDArray[np.int64]:
+    """The values that `mssql_sequence` packed."""
     low = read_words(keys)[1]
     return (low << np.uint64(16) | low >> np.uint64(48)).view(np.int64)
 

@@ -38,9 +38,9 @@ by the names below. _KIND: its kind at its last use. _LOGGED_IN: the transaction
 _USES: how often it may yet stay when it is the oldest."""
 _ABSENT, _CLEAN, _DIRTY = range(3)
 """States of a page: not in the cache; in it, as it is on disk; in it, and changed."""
-_RING, _KEPT, _PLACES = range(3)
+_RING, _KEPT, _FIRST_PAGE = range(3)
 """The first elements of `_Cache.pages` are the ends of two rings of pages by last use: _RING of pages that may leave,
-_KEPT of those that the transaction has changed in a private cache. Page n is element _PLACES + n."""
+_KEPT of those that the transaction has changed in a private cache. Page n is element _FIRST_PAGE + n."""
 _ROOM, _HELD, _KEPT_PAGES, _PRIVATE, _LAST_ROW, _TRANSACTION, _LOG_PAGES, _LOG_BEGAN, _CHECKPOINT = range(9)
 _MOST_USES, _TABLE_USES, _KEPT_WHEN_FULL = 9, 10, 11
 """Fields of `_Cache.facts`. _ROOM: pages that fit the cache. _HELD: pages in it. _KEPT_PAGES: pages in the ring _KEPT.
@@ -102,7 +102,7 @@ class LruCache:
         facts[_KEPT_WHEN_FULL] = kept or room - 1
         facts[[_ROOM, _PRIVATE, _LAST_ROW, _CHECKPOINT]] = room, private, -1, checkpoint
         facts[[_MOST_USES, _TABLE_USES]] = uses
-        pages = np.zeros((_PLACES, _USES + 1), np.int32)
+        pages = np.zeros((_FIRST_PAGE, _USES + 1), np.int32)
         pages[_KEPT, [_NEWER, _OLDER]] = _KEPT
         return cls(
             _cache=_Cache(pages=pages, facts=facts, waiting=np.zeros(OTHER + 1, np.int64)),
@@ -113,8 +113,9 @@ class LruCache:
 
     def use(self, touches: Touches) -> None:
         """Sends the touches of the next rows through the cache. All touches of a row come in one call."""
-        if len(touches) and (places := int(touches[:, PAGE].max()) + _PLACES + 1) > len(self._cache.pages):
-            self._cache.pages.resize((places + places // 2, self._cache.pages.shape[1]), refcheck=False)
+        needed = _FIRST_PAGE + int(touches[:, PAGE].max(initial=-1)) + 1
+        if needed > len(self._cache.pages):  # half as many again, so that it seldom grows
+            self._cache.pages.resize((needed + needed // 2, self._cache.pages.shape[1]), refcheck=False)
         _use_all(self._cache, touches, self._before, self._ends, self._counts)
 
     def changed(self) -> Integers:
@@ -260,6 +261,6 @@ def _use_all(cache: _Cache, touches: Touches, before: NDArray[np.uint8], ends: I
             facts[_LAST_ROW] = row
             if before[row] != _GOES_ON:
                 _begin(cache, before[row] == _EMPTIES, counts[part])
-        _use(cache, _PLACES + touches[i, PAGE], touches[i, KIND], touches[i, USE], counts[part])
+        _use(cache, _FIRST_PAGE + touches[i, PAGE], touches[i, KIND], touches[i, USE], counts[part])
     if facts[_LAST_ROW] == len(before) - 1:
         _end(cache, counts[-1])

@@ -179,7 +179,8 @@ def _kept_by_size(items: NDArray[np.int32], n: int, sizes: Sizes, half: int, ran
 
 @kernel
 def _kept_between_keys(items: NDArray[np.int32], n: int, choices: Integers, together: int) -> int:
-    """Sorts the first n items. Returns the first choice of what stays left that parts no key's entries; 0 for none."""
+    """Sorts the first n items. Returns the first of the `choices` of how many stay left that parts no key's entries;
+    0 for none. The key of an item is item // `together`; zeros follow the last choice."""
     sort(items, n)
     for keep in choices:
         if keep > 0 and items[keep - 1] // together != items[keep] // together:
@@ -222,21 +223,21 @@ def _select_lower(
     """Moves those entries in `scratch` to its front that stay left in a split of this kind. Returns their number; the
     lowest of the others is directly behind them. `is_highest`: whether `rank`, the new one, is above all others."""
     count, scratch = leaves.slots[slot, COUNT], leaves.scratch
-    items, keep = count + 1, 0  # `keep` is 0 until a rule decides
+    total, keep = count + 1, 0  # `keep` is 0 until a rule decides
     if kind == APPEND and rules.keep[APPEND] == ALONE:
         return int(count)
     if rules.after_latest and count > leaves.slots[slot, SETTLED]:  # else nobody knows which entry came last
-        keep = _kept_near_latest(rules, scratch, items, rank, scratch[count - 1])
+        keep = _kept_near_latest(rules, scratch, total, rank, scratch[count - 1])
     if not keep and (len(sizes) or rules.half == HALF_OF_PRESENT):
-        keep = _kept_by_size(scratch, items, sizes, rules.half, rank)
+        keep = _kept_by_size(scratch, total, sizes, rules.half, rank)
         if is_highest and keep == count:
             _gather(leaves, slot, rank)  # only the new entry moves: the others again in order of arrival, not sorted
         return keep
     if not keep and rules.together > 1:
-        return _kept_between_keys(scratch, items, rules.choices[kind], rules.together)
+        return _kept_between_keys(scratch, total, rules.choices[kind], rules.together)
     keep = keep or rules.keep[kind]
     if not is_highest or keep < count:  # else only the new entry moves, and the others stay in order of arrival
-        select(scratch, items, keep)
+        select(scratch, total, keep)
     return int(keep)
 
 
@@ -293,18 +294,18 @@ def fill(leaves: Leaves, sizes: Sizes, slot: int, begin: int, end: int, rank: in
 def split(leaves: Leaves, rules: SplitRules, sizes: Sizes, slot: int, rank: int, time: int, new: int) -> None:
     """Splits the leaf in `slot`, which has no room for `rank`, the row with number `time`. The new page takes the upper
     part of the entries. Of both pages, the one with the narrower range goes to the free slot `new`."""
-    items, settled = leaves.slots[slot, COUNT] + 1, leaves.slots[slot, SETTLED]
+    total, settled = leaves.slots[slot, COUNT] + 1, leaves.slots[slot, SETTLED]
     is_highest, kind = _gather(leaves, slot, rank), INTERIOR
     if slot == leaves.state[LAST]:
         kind = APPEND if is_highest else EDGE
     keep = _select_lower(leaves, rules, sizes, slot, rank, is_highest, kind)
-    if kind == APPEND and rules.after_latest and keep < items - 1:
+    if kind == APPEND and rules.after_latest and keep < total - 1:
         kind = EDGE  # entries move, which the server's log tells apart from an append
-    left, right = divide(leaves, slot, leaves.scratch[keep], time, kind, new)
+    left, right = divide(leaves, slot, leaves.scratch[keep], time, kind, new)  # the lowest entry that moves separates
     fill(leaves, sizes, left, 0, keep, rank)
-    fill(leaves, sizes, right, keep, items, rank)
-    if is_highest and keep == items - 1:
-        leaves.slots[left, SETTLED] = settled  # as before: no entry left the page, so that its latest one is known
+    fill(leaves, sizes, right, keep, total, rank)
+    if is_highest and keep == total - 1:
+        leaves.slots[left, SETTLED] = settled  # only the new entry moved: the page's latest one is known as before
 
 
 @kernel

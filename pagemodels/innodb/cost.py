@@ -235,12 +235,12 @@ def shared_by_chance(rows: float) -> float:
 
 
 def page_model(table: Table, parameters: Parameters, *, mysql: bool) -> PageModel:
-    """The model of the index that holds the table's key (`model.page_model`, which says what it refuses); for a
+    """The model of the index that holds the table's key (`without_cost` says what it refuses); for a
     clustered index of rows of one size it is a `PredictsCost` too."""
     model = without_cost(table, parameters, mysql=mysql)
     if not isinstance(model, InnodbModel) or model.table or not model.clustered or model.most:
         return model
     key = table.column.width
-    header = model.leaf_bytes - HIDDEN_BYTES - key - table.payload
+    header = model.leaf_bytes - HIDDEN_BYTES - key - table.payload  # what stands before the key
     redo = None if mysql else Redo(record_bytes=model.leaf_bytes, header_bytes=header, key_bytes=key)
     return CostModel(**{field.name: getattr(model, field.name) for field in fields(model)}, redo=redo)

@@ -270,7 +270,7 @@ def gather(leaves: LeafPages, slot: int, low: int, high: int) -> int:
     n = 0
     for i in range(slots[slot, TOP]):
         scratch[n] = np.uint64(heap[i]) << np.uint64(16) | np.uint64(i)
-        n += low <= heap[i] < high  # if not, the next one overwrites it; a free place is above all ranks
+        n += low <= heap[i] < high  # else the next one overwrites it; a free place has FREED, which is above all ranks
     return n
 
 

@@ -167,7 +167,7 @@ class InnodbModel(IndexFormat):
 
     def _checkpoint(self, events: Integers, rows: int, used: int) -> Checkpoint:
         """The leaf level after the first `rows` rows, whose records have `used` bytes together. `events`: (events,
-        fields of `leaf`); those with NEIGHBOUR moved records to a neighbour and made no page."""
+        fields of an event in `leaf_memory`); those with NEIGHBOUR moved records to a neighbour and made no page."""
         splits = events[(events[:, leaf.ROW] < rows) & (events[:, leaf.WHAT] != leaf.NEIGHBOUR)]
         appends, edges, interiors = (int((splits[:, leaf.KIND] == kind).sum()) for kind in (APPEND, EDGE, INTERIOR))
         leaf_pages = len(splits) + 1

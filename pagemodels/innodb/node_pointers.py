@@ -274,7 +274,8 @@ _FEWEST = 2  # records that a page has at least, whatever the fill factor (isSpa
 
 def records_of_full_page(size: int, page_bytes: int, room: int, fill: int) -> int:
     """How many records of `size` bytes a sorted build puts on a page at a fill factor in %. A clustered index keeps a
-    sixteenth of its pages free at 100 %, also of its branch pages. UsageError for a fill factor that InnoDB lacks."""
+    sixteenth of its pages free at 100 %, also of its branch pages. `room`: bytes of a page for records and their
+    directory. UsageError for a fill factor that InnoDB lacks."""
     require_fill_factor(fill)
     reserved = page_bytes // 16 if fill == max(FILL_FACTORS) else page_bytes * (100 - fill) // 100
     records = _FEWEST

@@ -158,9 +158,9 @@ def reserve_one(space: Tablespace, cleaning: bool) -> None:
 
 @kernel
 def _reserve(space: Tablespace, needed: int, held: int, keeps_spare: bool) -> None:
-    """Grows the file until `needed` extents are free beside the `held` ones; and if it `keeps_spare`, beside three
-    extents and one percent of the file's for other uses (fsp_reserve_free_extents). A file below one extent grows by
-    pages instead, so that two pages are free."""
+    """Grows the file until `held` and `needed` extents are free. If it `keeps_spare`, `needed` ones must also be free
+    beside three extents and one percent of the file's, which may be held ones (fsp_reserve_free_extents). `held`: those
+    that the split of the level below reserved. A file below one extent grows by pages, so that two pages are free."""
     facts = space.facts
     if facts[SIZE] < facts[EXTENT]:
         facts[SIZE] = max(facts[SIZE], space.extents[0, COUNT] + 2)

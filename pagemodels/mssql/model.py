@@ -67,14 +67,15 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
 
 
 def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel | SizedByValue:
-    """The model of an index that has one entry for each key."""
+    """The model of an index that has one entry for each key: the table itself, or an index beside it. What a load costs
+    is known only of a clustered or nonclustered index of rows of one size."""
     key = table.column.width
-    row = _row_bytes(table, parameters, key + table.payload)
     if table.key == "clustered" and table.lengths:
         rows.rows_a_page(_row_bytes(table, parameters, key, [table.payload]))  # refuses a row too long for any page
         empty, one_character = _row_bytes(table, parameters, key), _row_bytes(table, parameters, key, [1])
         text_overhead = one_character - empty - 1
         return varying_index(empty, text_overhead, rows.branch_row(key), parameters)
+    row = _row_bytes(table, parameters, key + table.payload)
     if table.key == "clustered":
         return index(row, rows.branch_row(key), parameters, table_rows=0)
     locator = _LOCATORS[parameters.beneath]
@@ -85,6 +86,7 @@ def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel |
         return index(leaf, branch, parameters)
     if parameters.beneath == "heap":
         return index(leaf, branch, parameters, table_rows=rows.rows_a_heap_page(row))
+    # The locator is the clustering key, which the table's rows have, too.
     return index(leaf, branch, parameters, table_rows=rows.rows_a_page(row + locator))
 
 

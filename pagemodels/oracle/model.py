@@ -117,15 +117,15 @@ def _entry_bytes(table: Table, parameters: Parameters, key: int) -> int:
     return entries.unique_entry(key) if parameters.unique else entries.nonunique_entry(key)
 
 
-def _entries_of_leaf(entry: int) -> int:
-    """Entries of `entry` bytes that fit a leaf. UsageError for fewer than two: the rest of a row then overflows."""
-    room = entries.LEAF_BYTES // entry
-    if room < 2:
+def _entries_of_leaf(entry_bytes: int) -> int:
+    """Entries that fit a leaf. UsageError for fewer than two: the rest of a row then overflows."""
+    count = entries.LEAF_BYTES // entry_bytes
+    if count < 2:  # only rows of a clustered table are so long
         raise UsageError(
-            f"rows of {entry:,} bytes of an index-organised table overflow into another segment, which is not "
+            f"rows of {entry_bytes:,} bytes of an index-organised table overflow into another segment, which is not "
             "modelled: use a smaller payload."
         )
-    return room
+    return count
 
 
 def _sorted_build(room: Callable[[int], int], leaf: Rule, key: int) -> SortedBuild:

@@ -84,22 +84,24 @@ class RowLog:
     copy_rows: int
     """Rows that COPY adds to the heap at a time."""
 
-    def bytes(self, leaf: Rule, heap_rows: int, rows_per_tx: int) -> RecordBytes:
+    def record_bytes(self, leaf: Rule, heap_rows: int, rows_per_tx: int) -> RecordBytes:
         """The log's mean bytes. `leaf`: how leaves split. `heap_rows`: rows that fit a page of the heap."""
         insert = aligned(_INSERT + self.entry)
         link = aligned(_INSERT + _NEXT_PAGE + self.entry)
         # Entries of the new leaf, and what is logged of the old one: see `_ENTRIES_LEFT`.
         right, last_right = leaf.room + 1 - leaf.keep_interior, leaf.room_last + 1 - leaf.keep_append
         heap = self._heap_bytes_by_copy(heap_rows, rows_per_tx) if rows_per_tx > 1 else self._heap_bytes_alone()
-        on_leaf = self.entry + LINE_POINTER
+        entry_with_pointer = self.entry + LINE_POINTER
         return RecordBytes(
             row=heap + insert + _COMMIT / rows_per_tx,
+            # _NEXT_PAGE: the right neighbour, whose left link changes. right + 1: the new leaf's entries and high key.
             split=_SPLIT + _NEXT_PAGE + (right + 1 + _ENTRIES_LEFT) * self.entry + _ALIGNMENT + link - insert,
+            # The last leaf keeps its entries; its new high key is the 1.
             last_split=_SPLIT + (last_right + 1) * self.entry + _ALIGNMENT + link - insert,
             right=right,
             last_right=last_right,
-            entry=on_leaf,
-            leaf=PAGE_OVERHEAD + on_leaf + _IMAGE - self.entry,
+            entry=entry_with_pointer,
+            leaf=PAGE_OVERHEAD + entry_with_pointer + _IMAGE - self.entry,  # the record leaves the new entry out
             branch=PAGE_BYTES * _BRANCH_FILL + _IMAGE - self.entry,
         )
 
@@ -140,7 +142,9 @@ class CostModel(PlainCacheModel):
         """Pages read into shared buffers, pages written from them, and log. UsageError for fewer than 100 buffers."""
         uses = _MOST_USES, _MOST_USES if load.rows_per_tx == 1 else _COPY_USES
         cache = LruCache.empty(load, server.pages(self.page_bytes), uses=uses)
-        log = _WriteAheadLog.empty(load, server, self.row_log.bytes(self.leaf, self.table_rows, load.rows_per_tx))
+        log = _WriteAheadLog.empty(
+            load, server, self.row_log.record_bytes(self.leaf, self.table_rows, load.rows_per_tx)
+        )
         for touches in self.touches(load):
             log.hold(touches)
             at = 0

@@ -127,7 +127,8 @@ def _pivot(keys: Integers, at: Integers, low: int, n: int) -> int:
 
 @kernel
 def _middle(keys: Integers, at: Integers, a: int, b: int, c: int) -> int:
-    """The one of three places whose key is between the other two's."""
+    """The one of three places whose key is between the other two's. Compares as med3 does (sort_template.h), so that it
+    chooses the same place among equal keys."""
     x, y, z = keys[at[a]], keys[at[b]], keys[at[c]]
     if x < y:
         return b if y < z else c if x < z else a
@@ -197,7 +198,7 @@ class Items:
         return [splits[at] for at in qsort_order(np.array(differences, np.int64)).tolist()]
 
     def _near_best_splits(self, fillfactor: int | None) -> tuple[int, ...]:
-        """The first ones of `_splits`: those that differ from the best one by a twentieth of the items at most."""
+        """The favourites of `_splits`, up to the first that is more than a twentieth of the items from the best one."""
         splits = self._splits(fillfactor)
         tolerance = int(self._room(fillfactor) * self.item * _LEAF_SPLIT_DISTANCE)
         return tuple(takewhile(lambda left: abs(left - splits[0]) * self.item <= tolerance, splits))

@@ -89,17 +89,18 @@ def _plan(tree: Tree, n: int, count: int, kind: int, size: int, ahead: int) -> N
 
 
 @inlined
-def divide_evenly(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
+def distribute_alike(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
     """Distributes the n cells of `count` siblings of a level, all of one size. Returns the number of pages; END, FILLED
     and (of leaves) BORDER of `pool` say what each gets. `ahead`: 1 if the cell behind a page's end becomes its divider,
-    else 0. The plan for n such cells is made once; no keys are listed."""
+    else 0. The plan is made once for each n: cells are alike, so that their keys do not matter."""
     pool, kind = tree.pool, min(level, 1)
-    size = tree.facts[trees.USUAL if level == 0 else trees.CELL_BYTES + 1]
-    if tree.plans[kind, n, 0] == 0:
+    size = tree.facts[trees.USUAL if level == 0 else trees.CELL_BYTES + 1]  # + 1: of cells of branch pages
+    plan = tree.plans[kind, n]  # the number of pages (0: not planned yet), then where each ends
+    if plan[0] == 0:
         _plan(tree, n, count, kind, size, ahead)
-    number, begin = int64(tree.plans[kind, n, 0]), int64(0)
+    number, begin = int64(plan[0]), int64(0)
     for i in range(number):
-        end = int64(tree.plans[kind, n, 1 + i])
+        end = int64(plan[1 + i])
         pool[trees.END, i], pool[trees.FILLED, i] = end, (end - begin) * size
         begin = end + ahead
         if level == 0 and i < number - 1:  # the last page keeps the border of the last sibling
@@ -124,7 +125,7 @@ def _border_after(tree: Tree, end: int, count: int, ahead: int) -> int:
 
 @kernel
 def divide_by_size(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
-    """As `divide_evenly`, for cells of any sizes. The children of branch pages lie in front of `Tree.children`."""
+    """As `distribute_alike`, for cells of any sizes. The children of branch pages lie in front of `Tree.children`."""
     pool, sizes, keys = tree.pool, tree.pooled_sizes, tree.pooled_keys
     if level == 0:  # up to the last sibling's upper bound, or to before it, if that is a divider behind all cells
         list_members(tree.marks, tree.facts[trees.WORDS], ARRIVED, pool[trees.CHILD, count - 1] - ahead, n, keys)
@@ -263,7 +264,7 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     n, alike = _pool_siblings(tree, parent, links, count, level, ahead)
     # What each page gets, and its number.
     if even or alike:
-        number = divide_evenly(tree, n, count, level, ahead)
+        number = distribute_alike(tree, n, count, level, ahead)
     else:
         number = divide_by_size(tree, n, count, level, ahead)
     trees.touch(tree, branches[parent, trees.NUMBER], lru.BRANCH, lru.CHANGED)

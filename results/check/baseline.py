@@ -286,10 +286,10 @@ def _time_arms(group: Group, metrics: Iterable[Metric]) -> list[TimeArm]:
 
 def _time_arm(arm: Arm, metric: Metric, ratios: ByBlock) -> TimeArm:
     """The arm's entry in the baseline, from its ratios to the control by block (at least one)."""
-    over = estimate(np.array([log(ratio) for ratio in ratios.values()]))
-    assert over is not None
-    low, high = (None, None) if isnan(over.low) else (over.low, over.high)
+    estimated = estimate(np.array([log(ratio) for ratio in ratios.values()]))
+    assert estimated is not None  # there is a block
+    low, high = (None, None) if isnan(estimated.low) else (estimated.low, estimated.high)
     blocks = _in_blocks(ratios)
     return TimeArm(
-        layout=arm.layout, column=arm.column, metric=metric, ratio=over.ratio, low=low, high=high, blocks=blocks
+        layout=arm.layout, column=arm.column, metric=metric, ratio=estimated.ratio, low=low, high=high, blocks=blocks
     )

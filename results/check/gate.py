@@ -82,12 +82,12 @@ def decide(
 ) -> Outcome:
     """Compares what a run measured with its baseline; `limits` are per cent by metric, `failed` its failed trials."""
     findings = list(failed)
-    counts = ratios = 0
+    counts = ratios = 0  # how many were compared; `_matched` and `_compare_…` add to the findings
     for group, before in _matched(run.counts, baseline.counts, "page counts", findings):
         findings += _of_one_side(group, before, "page counts", failed)
         counts += _compare_counts(group, before, findings)
     for timed, earlier in _matched(run.times, baseline.times, "times", findings):
-        now, then = (
+        now, then = (  # only metrics with a limit are judged
             one.model_copy(update={"arms": [arm for arm in one.arms if arm.metric in limits]})
             for one in (timed, earlier)
         )

@@ -12,7 +12,7 @@ from keybench.model.names import NO_DATABASE
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.claims.claim import ARITHMETIC, Claim, ClaimQuestion, claims
-from keybench.results.claims.estimate import ClaimAnswer, answering_groups, can_answer, estimate, shown
+from keybench.results.claims.estimate import ClaimAnswer, answer_of, can_answer, groups_to_ask, shown
 from keybench.results.store.database import Store
 from keybench.results.wording import plural
 
@@ -95,7 +95,7 @@ def _row(
     differs = [source.differs, claim.differs]
     row = ClaimRow(claim.id, f"{author}, {source.where}", claim.statement, verdict=verdict, reason=reason)
     if question:
-        low, high = question.region
+        low, high = question.published_range
         row = replace(
             row,
             published=question.published,
@@ -135,7 +135,7 @@ def rows(store: Store, run_ids: Sequence[str]) -> list[ClaimRow]:
         [
             group
             for run in sorted(runs.values(), key=lambda run: run.started)
-            for group in answering_groups(run, store.trials(run.id), store.environments(run.id))
+            for group in groups_to_ask(run, store.trials(run.id), store.environments(run.id))
         ]
     )
 
@@ -160,7 +160,7 @@ def _answer_question(claim: Claim, question: ClaimQuestion, groups: Sequence[Gro
     answered, problems = [], []
     for database in question.databases:
         candidates = [group for group in groups if group.database == database and can_answer(group, question)]
-        results = [(group, estimate(group, question)) for group in candidates]
+        results = [(group, answer_of(group, question)) for group in candidates]
         good = [(group, answer) for group, answer in results if isinstance(answer, ClaimAnswer)]
         problems += [f"{_place(group)}: {answer}" for group, answer in results if isinstance(answer, str)]
         if good:
@@ -194,7 +194,7 @@ def judge(question: ClaimQuestion, answer: ClaimAnswer) -> tuple[Verdict, str]:
     contradicts it. A plain figure (a density, or a ratio near 1) has no opposite: it is reproduced if the whole
     interval lies within the margin. Figures that repeat exactly are judged by their median over blocks.
     """
-    low, high = question.region
+    low, high = question.published_range
     no_effect = question.no_effect
     if not answer.enough:
         return "undecided", f"Too few blocks for an interval: use --blocks {ENOUGH_BLOCKS}."

@@ -157,16 +157,17 @@ class ClaimQuestion(_Part):
         return centre / (1 + margin), centre * (1 + margin)
 
     @property
-    def region(self) -> tuple[float, float]:
+    def published_range(self) -> tuple[float, float]:
         """(lowest, highest) figure that counts as the published one."""
         if self.low is not None or self.high is not None:
             return (-inf if self.low is None else self.low, inf if self.high is None else self.high)
+        # what was published: a figure; or that there is no effect, or one in a direction
         value = self.no_effect if self.same or self.direction else self.value
         assert value is not None
         if self.compare == "difference":
             low, high = value - self.within, value + self.within
         else:
-            low, high = sorted((value / (1 + self.within), value * (1 + self.within)))
+            low, high = sorted((value / (1 + self.within), value * (1 + self.within)))  # value may be negative
         # of a direction: all values beyond those that are no effect
         return {"": (low, high), "less": (-inf, low), "more": (high, inf)}[self.direction]
 

@@ -21,10 +21,11 @@ _OTHER_ORDER = "binary16-mssql"
 """The column in SQL Server's order. A claim that names only a layout never means this column."""
 
 
-def answering_groups(run: Run, trials: Iterable[Trial], environments: Iterable[Environment]) -> list[Group]:
+def groups_to_ask(run: Run, trials: Iterable[Trial], environments: Iterable[Environment]) -> list[Group]:
     """The trials of a run in groups, sorted by their work. In trials without a database, the server's name says how the
     keys were made: it becomes the column, so that the ways are arms of one group and can be compared."""
     prepared = (
+        # `groups_of` keeps servers and numbers of writers apart: without them, all ways are in one group.
         replace(trial, server="", column=trial.server, writers=0) if trial.database == NO_DATABASE else trial
         for trial in trials
     )
@@ -80,7 +81,7 @@ def shown(value: float, unit: str) -> str:
     return ratio(value) if unit == "×" else f"{number(value)} {unit}".strip()
 
 
-def estimate(group: Group, question: ClaimQuestion) -> ClaimAnswer | str:
+def answer_of(group: Group, question: ClaimQuestion) -> ClaimAnswer | str:
     """The answer of one group of trials, or why it has none, as a sentence."""
     # what stands against an answer
     path = load_path(group.run.load_path)
@@ -99,7 +100,7 @@ def estimate(group: Group, question: ClaimQuestion) -> ClaimAnswer | str:
     # the figure that the question asks for: growth and value of one arm, ratio and difference of two
     if question.compare == "growth":
         first, last = _growth(arms[0], question.chunks)  # the later time is compared with the earlier, its "control"
-        return _summary(question, last, first, "measured") or _absent(arms[:1], question, last)
+        return _summary(question, last, first, "measured") or _absent(arms[:1], question, last)  # growth has one arm
     values = [arm.values(question.metric) for arm in arms]
     origins = set[str]().union(*(arm.origins(question.metric) for arm in arms))
     origin = "modelled" if group.modelled else "derived" if "derived" in origins else "measured"

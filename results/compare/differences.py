@@ -283,7 +283,7 @@ def _row(
     if before.run.id == after.run.id or not metric.definition.is_time:
         return row, values
     # times of two runs
-    old_ratios, new_ratios = _to_control(before, old, metric), _to_control(after, new, metric)
+    old_ratios, new_ratios = _log_ratios_to_control(before, old, metric), _log_ratios_to_control(after, new, metric)
     if not old_ratios or not new_ratios:
         return replace(row, estimate=comparison.untested_change(*values), reason=RAW), None
     return replace(row, relative=True), (old_ratios, new_ratios)
@@ -329,14 +329,14 @@ def _exactly(row: ComparisonRow, old: ByBlock, new: ByBlock) -> ComparisonRow:
     return replace(row, old=old_median, new=new_median, estimate=ratio, verdict=outcome)
 
 
-def _to_control(side: ComparisonSide, arm: Arm, metric: Metric) -> dict[int, float]:
+def _log_ratios_to_control(side: ComparisonSide, arm: Arm, metric: Metric) -> dict[int, float]:
     """Logarithms of ratios to the control of the same block; empty for the control itself or without a control."""
     control = side.control(arm)
     if control is None or control.layout == arm.layout:
         return {}
     values, base = comparison.logs(arm.values(metric)), comparison.logs(control.values(metric))
-    ratios = {block: value - base[block] for block, value in values.items() if block in base}
-    return {block: ratio for block, ratio in ratios.items() if not isnan(ratio)}
+    log_ratios = {block: value - base[block] for block, value in values.items() if block in base}
+    return {block: one for block, one in log_ratios.items() if not isnan(one)}  # NaN: one of two values is not above 0
 
 
 def _tested(rows: Sequence[tuple[ComparisonRow, Samples | None]], *, in_blocks: bool) -> list[ComparisonRow]:

@@ -22,7 +22,7 @@ from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import MARGIN
 from keybench.results.atomic_file import atomic_file
 from keybench.results.claims.answers import answers
-from keybench.results.claims.estimate import answering_groups
+from keybench.results.claims.estimate import groups_to_ask
 from keybench.results.plots.canvas import styles
 from keybench.results.report.first_screen import pictures
 from keybench.results.report.sentences import finding, leading
@@ -119,7 +119,7 @@ def _coded(parts: Sequence[str]) -> Markup:
 def _claims(sources: Sequence[PageSource]) -> dict[str, object]:
     """What the template shows of published claims: the rows of each claim, and how many claims have no answer."""
     ordered = sorted(sources, key=lambda source: source.run.started)
-    groups = (answering_groups(source.run, source.trials, source.environments) for source in ordered)
+    groups = (groups_to_ask(source.run, source.trials, source.environments) for source in ordered)
     rows = answers([group for of_run in groups for group in of_run])
     shown = [row for row in rows if row.database]
     return {

@@ -174,9 +174,9 @@ def _blobs(connection: Connection, run_id: str) -> defaultdict[int, tuple[Blob, 
     for number, kind, content in _rows_of(connection, tables.blob, run_id):
         if kind != _RETIRED_BLOB:
             blob = Blob(kind, content)
-            blob.unpack()
+            blob.unpack()  # a damaged one raises now, not in the report
             blobs[number].append(blob)
-    ordered = {number: tuple(sorted(packed, key=lambda blob: blob.kind)) for number, packed in blobs.items()}
+    ordered = {number: tuple(sorted(of_trial, key=lambda blob: blob.kind)) for number, of_trial in blobs.items()}
     return defaultdict(tuple, ordered)
 
 

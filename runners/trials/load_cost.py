@@ -120,11 +120,14 @@ def check(request: Request) -> None:
 
 
 def server_of(on: Engine, request: Request) -> Server:
-    """The cache and log of the request's server: those that the user chose for a page model, else keybench's own."""
-    chosen = settings_of(request.scenario, on).get(CHECKPOINT, "")
+    """The cache and log of the request's server: those of --ram and --checkpoint, else of the scenario's settings, else
+    keybench's own."""
+    checkpoint = settings_of(request.scenario, on).get(CHECKPOINT, "")
     cache = request.ram or on.settings(request.profile, request.scenario.server.cache).cache_bytes
     durable = request.profile == "durable"
-    return Server(cache_bytes=cache, checkpoint_bytes=request.checkpoint or size_of(chosen) or None, durable=durable)
+    return Server(
+        cache_bytes=cache, checkpoint_bytes=request.checkpoint or size_of(checkpoint) or None, durable=durable
+    )
 
 
 def notes(request: Request) -> list[str]:

@@ -119,11 +119,13 @@ class ServerTrial(TrialRunner):
 
     @contextmanager
     def connected(self) -> Iterator[Target]:
-        """The server, with `self.admin` connected to it. If all goes well, the table is dropped at the end. If a server
-        went away and somebody knows why, ServerGone says so."""
+        """The server, with `self.admin` connected to it. Sets `self.server`, `self.deadline`, and the settings of
+        `self.request`. If all goes well, the table is dropped at the end. If a server went away and somebody knows why,
+        ServerGone says so."""
         try:
             target = self.resources.reach(self.plan.database)
             self.server = target.server
+            # Pages depend on the settings that the server has, not on those that were asked for.
             reported = {f"{self.plan.database}.{name}": value for name, value in target.settings.items()}
             self.request = replace(self.request, scenario=self.request.scenario.with_settings(reported))
             table = self.table.table  # a cached property: planned now, before the trial's time begins to run

@@ -96,7 +96,7 @@ def write(task: WriterTask, handle: BarrierHandle) -> WriterResult:
 
 def write_slices(task: WriterTask, session: Sends, barrier: Barrier) -> WriterResult:
     """Sends all slices of the task by that session, and times each transaction. Leaves the garbage collector frozen."""
-    prepare = _without_keys(session, task) if task.table.server_keys else _with_keys(session, task)
+    prepare = _prepare_without_keys(session, task) if task.table.server_keys else _prepare_with_keys(session, task)
     planned = task.source.planned[task.first : task.first + task.rows]
     stamped = session if isinstance(session, Session) and session.entered is not None else None
     slices, cpu, entered, released = [], 0.0, [], []
@@ -137,7 +137,7 @@ def _exchange(session: Sends, batches: Sequence[object]) -> Exchange | None:
     return session.exchange()
 
 
-def _with_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
+def _prepare_with_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
     """A function (first row, rows) → batches, with the next keys of the writer's stream. The function raises UsageError
     if the column refuses a key."""
     stream = task.source.stream()
@@ -161,7 +161,7 @@ def _with_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequenc
     return prepare
 
 
-def _without_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
+def _prepare_without_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
     """A function (first row, rows) → batches of rows whose keys the server makes."""
     assert isinstance(session, Session)  # a scenario's transactions look up keys, so the server makes none there
     own_session, payload = session, Payload(task.table.payload, lengths=_lengths(task))

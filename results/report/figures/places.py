@@ -66,10 +66,11 @@ def _page_order(group: Group, styles: figure.Styles, key: str) -> figure.Drawing
 def _page_places(blob: Blob, fractions: Floats) -> tuple[Floats, Floats]:
     """(places in key order, places in the file), in %, of the leaf pages nearest to these `fractions` of key order."""
     leaves = int(blob.about["leaves"])
-    near = np.round(fractions * (len(blob.arrays["place"]) - 1)).astype(np.int64)  # indexes of kept leaves
-    first, last = int(blob.about["first"]), int(blob.about["last"])
+    kept = blob.arrays["place"]  # of a large index, evenly spaced leaves
+    near = np.round(fractions * (len(kept) - 1)).astype(np.int64)
+    lowest, highest = int(blob.about["first"]), int(blob.about["last"])  # page numbers
     numbers = blob.arrays["number"][near].astype(np.float64)
-    return 100 * blob.arrays["place"][near] / max(1, leaves - 1), 100 * (numbers - first) / max(1, last - first)
+    return 100 * kept[near] / max(1, leaves - 1), 100 * (numbers - lowest) / max(1, highest - lowest)
 
 
 def _origin(group: Group, arms: Sequence[Arm], blobs: Mapping[str, Blob]) -> str:

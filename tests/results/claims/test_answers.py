@@ -9,7 +9,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.results.claims.answers import ClaimRow, rows
 from keybench.results.claims.claim import ClaimSide, claims
-from keybench.results.claims.estimate import answering_groups, arm_of
+from keybench.results.claims.estimate import arm_of, groups_to_ask
 from keybench.results.store.database import Store
 from tests.results.claims.conftest import Runs
 from tests.results.conftest import a_run
@@ -294,7 +294,7 @@ def test_a_side_without_a_column_means_the_default_column() -> None:
     run = replace(a_run(), definition={"pairings": {"mssql": {"uuid-v7": pairing}}})
     trial = Runs.trial(1, 0, "uuid-v7", "binary16", {}, database="mssql")
     for of_run, column in ((run, "uniqueidentifier"), (a_run(), "binary16")):
-        (group,) = answering_groups(of_run, [trial, replace(trial, column="uniqueidentifier")], [])
+        (group,) = groups_to_ask(of_run, [trial, replace(trial, column="uniqueidentifier")], [])
         arm = arm_of(group, ClaimSide.parse("uuid-v7"))
         assert arm.column == column
         named = arm_of(group, ClaimSide.parse("uuid-v7@binary16"))

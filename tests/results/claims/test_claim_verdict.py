@@ -95,7 +95,7 @@ def test_verdicts_never_claim_more_than_the_interval(published: float, a: float,
     low, high = sorted((a, b))
     question = asked(value=published)
     verdict, reason = judge(question, ours(low, high))
-    least, most = question.region
+    least, most = question.published_range
     if verdict == "reproduced":
         assert low <= most
         assert high >= least
