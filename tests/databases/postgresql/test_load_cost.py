@@ -17,8 +17,8 @@ from tests.databases.postgresql.load_counters import CACHE, Compared, by_one, co
 WITHIN = {"index": 0.1, "heap": 0.0, "written": 0.15, "images": 0.05, "log": 0.05}
 """By how much the model may differ: in a part of a load, or in all of it (`IN_ALL`)."""
 IN_ALL = ("written", "images", "log")
-"""What falls into the next fifth where a checkpoint comes a moment later, as on a busy machine: its images are most of the
-log."""
+"""What falls into the next fifth where a checkpoint comes a moment later, as on a busy machine: its images are a large
+part of the log."""
 FEW = {"index": 0.01, "heap": 0.0001, "written": 0.001, "images": 0.001, "log": 2}
 """The same, as pages or bytes a row."""
 BEFORE = {"written": 500}
