@@ -73,11 +73,11 @@ def side(store: Store, text: str, other: ComparisonSide | None = None) -> Compar
     chosen = _chosen(text, selector) if selector else {}
     run = store.run(name)
     if other is not None and other.run.id == run.id:
-        return part(run, other.trials, other.environments, chosen)
-    return part(run, store.trials(run.id), store.environments(run.id), chosen)
+        return part_of_run(run, other.trials, other.environments, chosen)
+    return part_of_run(run, store.trials(run.id), store.environments(run.id), chosen)
 
 
-def part(
+def part_of_run(
     run: Run, trials: Sequence[Trial], environments: Sequence[Environment], chosen: Mapping[str, str]
 ) -> ComparisonSide:
     """The trials of a run that have the chosen values; all trials if no value is chosen."""
@@ -255,8 +255,8 @@ def compare(before: ComparisonSide, after: ComparisonSide, metrics: Collection[M
     rows: list[ComparisonRow] = []
     for family in families.values():
         for metric in metrics:
-            untested_rows = [row for old, new in family if (row := _row(before, after, old, new, metric))]
-            rows += _tested(untested_rows, in_blocks=before.run.id == after.run.id)
+            rows_and_samples = [found for old, new in family if (found := _row(before, after, old, new, metric))]
+            rows += _tested(rows_and_samples, in_blocks=before.run.id == after.run.id)
     return Comparison(before, after, tuple(rows), tuple(only_before), tuple(only_after))
 
 
@@ -265,10 +265,9 @@ def _row(
 ) -> tuple[ComparisonRow, Samples | None] | None:
     """(the row, its samples if it is still to be tested, else None); None if neither engine provides the metric. Values
     are missing, not comparable, compared exactly, tested as they are, or tested as ratios to each run's control."""
-    old_values, new_values = old.values(metric), new.values(metric)
     if not (old.mentions(metric) or new.mentions(metric)):
         return None
-    exact = metric.definition.exact
+    exact, old_values, new_values = metric.definition.exact, old.values(metric), new.values(metric)
     old_median, new_median = (median(values.values()) if values else None for values in (old_values, new_values))
     row = ComparisonRow(new.database, new.server, new.payload, old.name, new.name, metric, old_median, new_median)
     if not old_values or not new_values:

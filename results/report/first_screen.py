@@ -163,7 +163,7 @@ class _Picture:
         if not with_value:
             return None
         heading = " · ".join(filter(None, (group.run.title(group.database), group.column))) if len(groups) > 1 else ""
-        panel = Panel(heading, dots, self.label if len(groups) < 3 else "", self.limits)
+        panel = Panel(heading, dots, self.label if len(groups) < 3 else "", self.limits)  # three have no room
         if self.ratios:
             return replace(panel, reference=1.0, ratio=True)
         if self.limits:
@@ -282,11 +282,11 @@ def _column(
     title: str,
     unit: str,
     arms: Sequence[Arm],
-    value: Callable[[Arm], tuple[Summary | None, str]],
+    value_of: Callable[[Arm], tuple[Summary | None, str]],
     places: int | None = None,
 ) -> TableColumn:
-    """The median of each arm's `value`, with its mark; `places` are decimals, by default at most one."""
-    values = [value(arm) for arm in arms]
+    """The median of each arm's value, with its mark; `places` are decimals, by default at most one."""
+    values = [value_of(arm) for arm in arms]
     if places is None:
         places = min(1, decimals([summary.median for summary, _ in values if summary]))
     cells = (TableCell(number(one.median, places), mark=mark) if one else TableCell("–") for one, mark in values)

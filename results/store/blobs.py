@@ -114,7 +114,7 @@ def positions(
     """
     edges = np.linspace(0, len(owner), min(len(owner), MOST_POINTS) + 1).astype(np.int64)
     rng = np.random.Generator(np.random.PCG64(1))  # always the same seed: equal trials give equal blobs
-    chosen = rng.integers(edges[:-1], edges[1:]) if len(owner) else edges[:0]
+    chosen = rng.integers(edges[:-1], edges[1:]) if len(owner) else edges[:0]  # no rows: none
     return Blob.pack(
         POSITIONS,
         {"rows": len(owner), "writers": list(writers), "note": note},

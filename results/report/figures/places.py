@@ -139,7 +139,7 @@ def _draw_positions(
     divisor, unit = next(((seconds, name) for seconds, name in units if last >= 2 * seconds), (1, "seconds"))
     panels = Panels(
         rows,
-        Scale.linear(0.0, last / divisor or 1.0),
+        Scale.linear(0.0, last / divisor or 1.0),  # 1: all rows came at once
         _INDEX_SCALE,
         (f"{unit} of the scenario", "position in the index"),
         legend=legend_height(entries),
