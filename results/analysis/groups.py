@@ -111,7 +111,7 @@ class Group:
 
 
 def splits_inside(group: Group, arm: Arm) -> tuple[dict[int, float], bool]:
-    """(interior splits for each 1,000 rows, by block; whether only the page model knows them). Empty if nobody does.
+    """(interior splits for each 1,000 rows, by block; whether only the page model knows them); ({}, True) without any.
     Edge splits, which leave the page full and cost little, are in it only if an engine counts both kinds together."""
     for subject in (KEY, MODEL):
         counts = arm.values(Metric.INTERIOR_SPLITS, subject)

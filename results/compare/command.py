@@ -299,6 +299,6 @@ def _number(value: float | None) -> str:
     """A whole number in full, another with four significant digits."""
     if value is None:
         return "–"
-    if value == round(value) and abs(value) < 1e15:  # a float has 15 exact digits
+    if value == round(value):
         return f"{value:,.0f}"
     return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"

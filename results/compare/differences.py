@@ -73,11 +73,11 @@ def side(store: Store, text: str, other: ComparisonSide | None = None) -> Compar
     chosen = _chosen(text, selector) if selector else {}
     run = store.run(name)
     if other is not None and other.run.id == run.id:
-        return part_of_run(run, other.trials, other.environments, chosen)
-    return part_of_run(run, store.trials(run.id), store.environments(run.id), chosen)
+        return part_of(run, other.trials, other.environments, chosen)
+    return part_of(run, store.trials(run.id), store.environments(run.id), chosen)
 
 
-def part_of_run(
+def part_of(
     run: Run, trials: Sequence[Trial], environments: Sequence[Environment], chosen: Mapping[str, str]
 ) -> ComparisonSide:
     """The trials of a run that have the chosen values; all trials if no value is chosen."""
