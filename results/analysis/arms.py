@@ -70,7 +70,7 @@ class Arm:
         return {block: reading.value for block, reading in readings.items() if reading.value is not None}
 
     def summary(self, metric: Metric, subject: Subject = KEY) -> Summary | None:
-        """The metric over blocks; None if no block has a value."""
+        """Median and range of the metric over blocks; None if no block has a value."""
         if (metric, subject) not in self._summaries:
             self._summaries[metric, subject] = summarise(self.values(metric, subject).values())
         return self._summaries[metric, subject]

@@ -88,7 +88,7 @@ def public_run(run: Run, names: Names) -> Run:
         definition["titles"] = {name: title for name, title in titles().items() if name in run.part("titles")}
     if "scenario" in run.definition:
         scenario = run.part("scenario")
-        field_names = (*_SCENARIO, "title") if isinstance(names, Texts) else _SCENARIO
+        field_names = (*_SCENARIO, "title") if isinstance(names, Texts) else _SCENARIO  # a foreign text
         definition["scenario"] = {name: _public(scenario[name], names) for name in field_names if name in scenario}
     machine = {
         name: _public(run.machine[name], names)

@@ -70,7 +70,7 @@ class CountArm(_Part):
         return self.layout, self.column, str(self.subject)
 
     def by_block(self, metric: Metric) -> dict[int, Value]:
-        """The metric's value in each block."""
+        """The metric's value in each block from 1 on; None where there is none."""
         values = self.counts.get(metric)
         return dict(enumerate(values if isinstance(values, list) else [values], 1))
 

@@ -128,7 +128,7 @@ def _percent(option: str, value: str) -> float:
     try:
         percent = float(value.removesuffix("%"))
     except ValueError:
-        percent = 0.0
+        percent = 0.0  # refused like all that is not above 0
     if not 0 < percent < 10_000:
         raise UsageError(f"--limit {option}: write METRIC=PERCENT with a number above 0, as in insert_seconds=10.")
     return percent

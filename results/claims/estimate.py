@@ -152,7 +152,7 @@ def _absent(arms: list[Arm], question: ClaimQuestion, *values: ByBlock) -> str:
 
 def _summary(question: ClaimQuestion, treated: ByBlock, control: ByBlock, origin: str) -> ClaimAnswer | None:
     """`treated` over `control`, or minus it for a difference, in the blocks that have both; None without such a block.
-    Times in enough blocks get an interval, all other figures a range."""
+    Figures that do not repeat exactly get an interval if blocks are enough, all others a range."""
     blocks = sorted(block for block in treated if block in control)
     if question.compare == "difference":
         each = [treated[block] - control[block] for block in blocks]

@@ -121,10 +121,10 @@ def pairs(before: ComparisonSide, after: ComparisonSide) -> tuple[list[tuple[Arm
     shared = tuple(name for name in FIELDS if name not in may_differ)
     # 2. For each combination of the shared fields' values: (arms of `before`, arms of `after`).
     groups: dict[tuple[str, ...], tuple[list[Arm], list[Arm]]] = defaultdict(lambda: ([], []))
-    for side_index, (one, other) in enumerate(((before, after), (after, before))):
-        for arm in one.arms:
+    for side_index, (this_side, other_side) in enumerate(((before, after), (after, before))):
+        for arm in this_side.arms:
             # a value that the other side's selector fixes applies to this side too, unless its field is compared
-            if all(field_of(arm, name) == value for name, value in other.chosen.items() if name not in compared):
+            if all(field_of(arm, name) == value for name, value in other_side.chosen.items() if name not in compared):
                 # Without a database, the server's name says how keys were made.
                 fields = (*shared, "server") if arm.database == NO_DATABASE and "server" not in compared else shared
                 groups[tuple(field_of(arm, name) for name in ("writers", *fields))][side_index].append(arm)

@@ -136,7 +136,7 @@ class _Picture:
             if (value := self.value_of(group, arm)[0])
         ]
         medians = [(f"{arm.layout} on {group.database}", value.median) for group, arm, value in data]
-        column = len(groups) == 1 and groups[0].several_columns
+        with_column = len(groups) == 1 and groups[0].several_columns
         return ReportFigure(
             key=self.key,
             title=self.title,
@@ -144,7 +144,7 @@ class _Picture:
             caption=join(self.caption, note),
             alt=f"Dot plot. {extremes(medians)}",
             svg=dot_plot(
-                [PlotRow(arm.layout, arm.column if column else "", styles[arm.layout]) for arm in chosen],
+                [PlotRow(arm.layout, arm.column if with_column else "", styles[arm.layout]) for arm in chosen],
                 panels,
                 self.key,
             ),

@@ -128,7 +128,7 @@ def _why_undecided(group: Group, judgement: Judgement | None) -> str:
 
 def _keys(group: Group, subject: str) -> str:
     """The finding on trials that only make keys: the fastest and slowest layout, duplicates, and breaks of order."""
-    costs = group.values(Metric.KEY_NS)
+    costs = group.values(Metric.KEY_NS)  # pairs of arm and summary
     if not costs:
         return f"{subject}: no trial gave a value."
     (fast, least), (slow, most) = (extreme(costs, key=lambda one: one[1].median) for extreme in (min, max))

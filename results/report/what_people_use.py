@@ -93,7 +93,7 @@ def lag_clauses(group: Group) -> list[str]:
     late = [arm for arm, (behind, _) in lags.items() if behind >= _LAGS and arm not in random]
     if not late or group.writers < 2:
         return []
-    worst = max(late, key=lambda arm: lags[arm][1])
+    worst = max(late, key=lambda arm: lags[arm][1])  # in rows
     seconds, distance = lags[worst]
     splits = summarise(splits_inside(group, worst)[0].values())
     and_split = f" and split {number(splits.median, 1)} pages inside the index for each 1,000 rows" if splits else ""
@@ -119,7 +119,7 @@ def _quoted(arms: Sequence[Arm]) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """Seconds of the scenario in a readable unit."""
+    """Seconds of the scenario in the largest unit of which they are two or more, else in seconds."""
     value, unit = next((seconds / size, name) for size, name in _UNITS if seconds >= 2 * size or size == 1)
     return f"{number(value, 0)} {unit}"
 

@@ -120,7 +120,7 @@ def chapters(runs: Sequence[RunView]) -> list[Chapter]:
 
 def _figure(chapter: Chapter, run: RunView, view: GroupView) -> SiteFigure | None:
     """The figure of one group of the run; None unless a layout beside the control has values."""
-    group = view.ratios
+    group = view.ratios  # of its times, ratios alone are shown
     measured = [
         (arm, values, summary)
         for arm in group.arms
@@ -150,7 +150,7 @@ def _figure(chapter: Chapter, run: RunView, view: GroupView) -> SiteFigure | Non
                 column=arm.column,
                 text=number(summary.median, places),
                 span=_span(summary, places),
-                share=max(0.0, round(100 * summary.median / longest, 1)),
+                share=max(0.0, round(100 * summary.median / longest, 1)),  # below zero there is no bar
                 blocks=tuple(number(values[b], places + 1) if b in values else "–" for b in group.blocks),
             )
             for arm, values, summary in measured
