@@ -278,7 +278,7 @@ def _matters(row: ComparisonRow, *, one_run: bool) -> bool:
 
 
 def _cells(row: ComparisonRow) -> tuple[str, ...]:
-    """The row as texts, in the columns `_HEAD`."""
+    """The row as texts, in the columns `_HEAD`; `_notes` says what * and † mean."""
     estimate = row.estimate
     text = f"{row.verdict} ({row.change})" if row.change else row.verdict
     exact_or_not = "exact" if row.exact else "–"

@@ -294,7 +294,7 @@ def _column(
 
 
 def _predicted(arm: Arm) -> TableCell:
-    """The model's leaf pages; in small print, the largest difference of a block from the server's, in %."""
+    """The model's leaf pages; in small print, the largest difference of a block from the server's, in %, or `equal`."""
     predicted, counted = arm.values(Metric.LEAF_PAGES, MODEL), arm.values(Metric.LEAF_PAGES)
     middle = summarise(predicted.values())
     if middle is None:

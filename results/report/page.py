@@ -56,7 +56,7 @@ def render_sources(sources: Sequence[PageSource], home: str = "") -> str:
     group_views = [view for run in run_views for view in run.groups]
     arms = [arm for view in group_views for arm in view.group.arms]
     group_answers = [view.answer for view in group_views]
-    first = leading(group_answers)
+    first = leading(group_answers)  # its group comes first in the pictures
     return fill(
         files("keybench.results.report") / "template" / "report.html.jinja",
         files("keybench.results.report") / "template" / "report.js",

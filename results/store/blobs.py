@@ -105,7 +105,7 @@ def page_map(numbers: NDArray[np.int64], rows: NDArray[np.int64], origin: Origin
 def positions(
     writers: Sequence[str], owner: Ints, seconds: NDArray[np.float64], shares: NDArray[np.float64], note: str = ""
 ) -> Blob:
-    """The positions at which keys were inserted. For each row in order of arrival: `owner`, the index of its writer; its
+    """The positions at which keys were inserted. Of each row in order of arrival: `owner`, the index of its writer; its
     time in `seconds` of the scenario; of the keys present, the share above it (`shares`), from 0 to 1. All are (n,).
 
     The rows are divided into `MOST_POINTS` equal parts, and one row of each part is drawn at random: if writers take

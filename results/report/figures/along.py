@@ -98,7 +98,7 @@ def _insert_cost(group: Group, styles: figure.Styles, key: str) -> figure.Drawin
     divisor, word = rows_unit(group.rows)
     curves = {}
     for arm, row in zip(arms, figure.named_rows(group, arms, styles), strict=True):
-        values = np.array([_interval_cost(line, edges) for line in series[arm.name]])
+        values = np.array([_interval_cost(line, edges) for line in series[arm.name]])  # (trials, intervals)
         curves[arm.name] = Curve(row, np.median(values, axis=0), low=values.min(axis=0), high=values.max(axis=0))
     without = [group.label(arm) for arm in group.arms if not series[arm.name]]
     of_blocks = "Lines are medians; bands span the range of the blocks."
