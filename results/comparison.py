@@ -98,7 +98,7 @@ def differences(
     for name in dict.fromkeys([*first, *second]):
         one, other = first.get(name), second.get(name)
         if isinstance(one, dict) and isinstance(other, dict):
-            yield from ((f"{name}{joint}{part}", here, there) for part, here, there in differences(one, other, joint))
+            yield from ((f"{name}{joint}{inner}", here, there) for inner, here, there in differences(one, other, joint))
         elif one != other:
             yield name, one, other
 

@@ -32,7 +32,7 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """The layout, with the column if there is one."""
+        """The layout; with a column also that and, where trials differ in it, the number of writers."""
         writers = f" · {self.writers} writers" if self.writers else ""
         return f"{self.layout} · {self.column}{writers}" if self.column else self.layout
 
@@ -70,7 +70,7 @@ class Arm:
         return {block: reading.value for block, reading in readings.items() if reading.value is not None}
 
     def summary(self, metric: Metric, subject: Subject = KEY) -> Summary | None:
-        """The metric over blocks; None if no block has a value."""
+        """Median and range of the metric over blocks; None if no block has a value."""
         if (metric, subject) not in self._summaries:
             self._summaries[metric, subject] = summarise(self.values(metric, subject).values())
         return self._summaries[metric, subject]
@@ -96,28 +96,28 @@ class Arm:
 def arms_of(trials: Iterable[Trial]) -> tuple[Arm, ...]:
     """An arm for each database, server, column, layout and payload, and for each number of writers if they differ."""
     fields = ("database", "server", "column", "layout", "payload")
-    arms: dict[tuple[Any, ...], dict[int, list[Trial]]] = defaultdict(lambda: defaultdict(list))
+    by_fields: dict[tuple[Any, ...], dict[int, list[Trial]]] = defaultdict(lambda: defaultdict(list))  # then by writers
     for trial in trials:
-        arms[tuple(getattr(trial, name) for name in fields)][trial.writers].append(trial)
+        by_fields[tuple(getattr(trial, name) for name in fields)][trial.writers].append(trial)
     return tuple(
-        Arm(**dict(zip(fields, values, strict=True)), trials=tuple(part), writers=writers if len(by_writers) > 1 else 0)
-        for values, by_writers in sorted(arms.items())
-        for writers, part in sorted(by_writers.items())
+        Arm(**dict(zip(fields, values, strict=True)), trials=tuple(same), writers=writers if len(by_writers) > 1 else 0)
+        for values, by_writers in sorted(by_fields.items())
+        for writers, same in sorted(by_writers.items())
     )
 
 
 def with_known_servers(trials: Sequence[Trial]) -> list[Trial]:
     """The trials of a run, with the servers of failed trials corrected.
 
-    A trial that failed before its server was up may have the name by which the user requested the server. It gets a
-    server on which a trial of the same database succeeded, if there is one.
+    A trial that failed before its server was up may have the name by which the user requested the server. It gets the
+    first, by name, of the servers on which trials of the same database succeeded; without any, it keeps its own.
     """
-    good: dict[str, set[str]] = defaultdict(set)  # servers by database
+    servers: dict[str, set[str]] = defaultdict(set)  # of good trials, by database
     for trial in trials:
         if trial.status == "ok":
-            good[trial.database].add(trial.server)
+            servers[trial.database].add(trial.server)
     return [
-        replace(trial, server=min(names)) if (names := good[trial.database]) and trial.server not in names else trial
+        replace(trial, server=min(good)) if (good := servers[trial.database]) and trial.server not in good else trial
         for trial in trials
     ]
 

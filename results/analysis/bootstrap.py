@@ -50,22 +50,22 @@ def _middles(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     from scipy.special import bdtrc
 
     at_most = np.arange(n + 1) / n  # the chance that a draw is among the i lowest values, for i = 0 … n
-    k = (n + 1) // 2
+    k = (n + 1) // 2  # of the middle value; if n is even, of the lower of the two
     # P(the k-th smallest of the resample is among the i lowest values) = P(at least k of n draws are among them).
-    single = np.diff(bdtrc(k - 1, n, at_most))
+    single = np.diff(bdtrc(k - 1, n, at_most))  # the chance of each value to be the k-th
     if n % 2:
         return np.arange(n), np.arange(n), single
     # P(k-th among the i lowest, the next above the j lowest), i ≤ j: k draws are below, the remaining n − k above.
     apart = comb(n, k) * at_most[:, None] ** k * (1 - at_most) ** (n - k)
-    pairs = np.triu(np.diff(apart, axis=0)[:, :-1] - np.diff(apart, axis=0)[:, 1:], 1)
+    pairs = np.triu(np.diff(apart, axis=0)[:, :-1] - np.diff(apart, axis=0)[:, 1:], 1)  # k-th value i, next value j
     pairs[np.diag_indices(n)] = single - pairs.sum(axis=1)  # the rest of the k-th's chance: the next is equal to it
     first, second = np.nonzero(pairs > 0)
     return first, second, pairs[first, second]
 
 
 def _percentiles(values: Floats, chances: Floats, level: float) -> tuple[float, float]:
-    """(low, high) of the values: below `low`, and above `high`, their probabilities (`chances`) add up to `level`."""
+    """(low, high): below `low`, and above `high`, the values' probabilities (`chances`) add up to `level` at most."""
     order = np.argsort(values)
     below = np.cumsum(chances[order])
-    low, high = np.searchsorted(below, [level, below[-1] - level])
+    low, high = np.searchsorted(below, [level, below[-1] - level])  # below[-1]: 1, but for rounding
     return float(values[order[low]]), float(values[order[high]])

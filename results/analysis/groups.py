@@ -111,8 +111,8 @@ class Group:
 
 
 def splits_inside(group: Group, arm: Arm) -> tuple[dict[int, float], bool]:
-    """(interior splits for each 1,000 rows, by block; whether only the page model knows them). If an engine counts
-    interior and edge splits together, they are both in it. Edge splits leave the page full, and cost little."""
+    """(interior splits for each 1,000 rows, by block; whether only the page model knows them); ({}, True) without any.
+    Edge splits, which leave the page full and cost little, are in it only if an engine counts both kinds together."""
     for subject in (KEY, MODEL):
         counts = arm.values(Metric.INTERIOR_SPLITS, subject)
         if subject == KEY:
@@ -126,12 +126,12 @@ def groups_of(run: Run, trials: Iterable[Trial], environments: Iterable[Environm
     """The groups of a run: trials that did the same work on the same server are one group. Groups are in the order of
     their first trials, and the arms of a group in the order of layout and column."""
     servers = {(one.database, one.server): one for one in environments}
-    parts: dict[tuple[str, str, int, int, int], list[Trial]] = defaultdict(list)
+    by_work: dict[tuple[str, str, int, int, int], list[Trial]] = defaultdict(list)
     for trial in trials:
-        parts[trial.database, trial.server, trial.payload, trial.rows, trial.writers].append(trial)
+        by_work[trial.database, trial.server, trial.payload, trial.rows, trial.writers].append(trial)
     groups = []
-    for (database, server, payload, rows, _), part in parts.items():
-        arms = tuple(sorted(arms_of(part), key=lambda arm: (arm.layout, arm.column)))
+    for (database, server, payload, rows, _), same_work in by_work.items():
+        arms = tuple(sorted(arms_of(same_work), key=lambda arm: (arm.layout, arm.column)))
         environment = servers.get((database, server))
         groups.append(Group(run, database, server, payload, rows, column="", arms=arms, environment=environment))
     return groups
@@ -146,7 +146,7 @@ def group_trials(run: Run, trials: Sequence[Trial], environments: Sequence[Envir
     return [
         _in_order(replace(group, column=column, arms=arms))
         for group in sorted(groups_of(run, with_known_servers(trials), environments), key=lambda group: group.work)
-        for column, arms in _by_column(group.arms, _pairs(run, group.arms))
+        for column, arms in _by_column(group.arms, _paired(run, group.arms))
     ]
 
 
@@ -155,16 +155,16 @@ def incomplete(run: Run, trials: Sequence[Trial]) -> str:
     counts = Counter(trial.block for trial in trials)
     if not counts:
         return "No trial is recorded yet."
-    full = max(counts.values())
-    short = [f"block {block} has {counts[block]} of {full}" for block in sorted(counts) if counts[block] < full]
+    full = max(counts.values())  # trials of a complete block
+    lacks = [f"block {block} has {counts[block]} of {full}" for block in sorted(counts) if counts[block] < full]
     if len(counts) < run.blocks:
-        short.append(f"{len(counts)} of {run.blocks} blocks have begun")
-    if not short:
+        lacks.append(f"{len(counts)} of {run.blocks} blocks have begun")
+    if not lacks:
         return ""
-    return f"Not all trials are recorded: {', '.join(short)}. Go on with --resume {run.id}."
+    return f"Not all trials are recorded: {', '.join(lacks)}. Go on with --resume {run.id}."
 
 
-def _pairs(run: Run, arms: Sequence[Arm]) -> list[Arm]:
+def _paired(run: Run, arms: Sequence[Arm]) -> list[Arm]:
     """If `suited` was asked for, the arms in a layout's default column or the one that suits it; else none."""
     if SUITED not in run.columns:
         return []
@@ -172,16 +172,16 @@ def _pairs(run: Run, arms: Sequence[Arm]) -> list[Arm]:
     return [arm for arm, pair in pairs if pair and arm.column in (pair.default, pair.suited)]
 
 
-def _by_column(arms: tuple[Arm, ...], pairs: list[Arm]) -> list[tuple[str, tuple[Arm, ...]]]:
-    """(column, its arms and the control) for each column if a layout is in several; else all arms, without a column.
-    `pairs` are one part, whatever their columns are."""
+def _by_column(arms: tuple[Arm, ...], paired: list[Arm]) -> list[tuple[str, tuple[Arm, ...]]]:
+    """(column, its arms and the control) for each column if a layout is in several, or if there are `paired` arms: they
+    are one part, whatever their columns are. Else all arms, without a column."""
     controls = [arm for arm in arms if arm.is_control]
-    treatments = [arm for arm in arms if not (arm.is_control or arm in pairs)]
+    treatments = [arm for arm in arms if not (arm.is_control or arm in paired)]
     column_count = Counter(arm.layout for arm in treatments)  # of each layout: its arms differ in the column
-    separate = sorted({arm.column for arm in treatments if pairs or column_count[arm.layout] > 1})
+    separate = sorted({arm.column for arm in treatments if paired or column_count[arm.layout] > 1})
     if not separate:
         return [("", arms)]
-    parts = [("default and suiting columns", pairs)] if pairs else []
+    parts = [("default and suiting columns", paired)] if paired else []
     parts += [(column, [arm for arm in treatments if arm.column == column]) for column in separate]
     parts.append(("other columns", [arm for arm in treatments if arm.column not in separate]))
     return [(column, tuple(controls + part)) for column, part in parts if part]
@@ -225,6 +225,6 @@ def writers_of(group: Group) -> list[str]:
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:
-    """A key by which `w2` sorts before `w10`."""
+    """A key by which `w2` sorts before `w10`: runs of digits are compared as numbers, the rest as text."""
     parts = re.split(r"(\d+)", name)
     return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]

@@ -92,7 +92,7 @@ def shuffle_max(before: Floats, after: Floats, *, seed: int = 0) -> Floats:
     deals = _deals(len(before), len(after), seed)
     counts, sums = _sums_by_run(deals, present), _sums_by_run(deals, values)  # of each run under each deal
     squares = np.sum(values * values, axis=0)
-    usable: NDArray[np.bool_] = np.all(counts > 0, axis=0)
+    usable: NDArray[np.bool_] = np.all(counts > 0, axis=0)  # (deals, arms): both runs have the arm
     testable = _have_enough(counts[:, 0].min(axis=0).astype(np.int64), BLOCKS_PER_RUN)  # [:, 0]: the observed deal
     means = sums / np.maximum(counts, 1)
     # the variance within the runs, whose two means take two degrees of freedom
@@ -150,12 +150,12 @@ def _statistics(values: Floats, counts: NDArray[np.int64], patterns: Floats) -> 
 def _patterns(blocks: int, seed: int) -> Floats:
     """(patterns, blocks) of ±1; the observed pattern (all +1) comes first. The first block is always +1, because a
     pattern and its opposite are equivalent."""
-    rest = blocks - 1
+    rest = blocks - 1  # all but the first
     if blocks <= _EXACT_BLOCKS:  # the binary digits of a pattern's number say which blocks are flipped
         flipped = (np.arange(2**rest)[:, None] >> np.arange(rest)) & 1
     else:
         flipped = np.random.default_rng(seed).integers(0, 2, (2 ** (_EXACT_BLOCKS - 1), rest))
-        flipped[0] = 0
+        flipped[0] = 0  # the observed pattern
     return np.hstack([np.ones((len(flipped), 1)), 1.0 - 2.0 * flipped])
 
 
@@ -165,14 +165,14 @@ def _sums_by_run(deals: Floats, values: Floats) -> Floats:
 
 
 @cache
-def _deals(before: int, after: int, seed: int) -> NDArray[np.float64]:
+def _deals(blocks_before: int, blocks_after: int, seed: int) -> NDArray[np.float64]:
     """(deals, blocks): 1 for blocks that are assigned to the first run; the observed assignment comes first."""
-    blocks = before + after
-    observed = np.arange(blocks) < before
-    if comb(blocks, before) <= _EXACT_DEALS:  # `combinations` begins with the first blocks: the observed ones
-        in_first = np.array(list(combinations(range(blocks), before)))
+    blocks = blocks_before + blocks_after
+    if comb(blocks, blocks_before) <= _EXACT_DEALS:  # `combinations` begins with the first blocks: the observed ones
+        in_first = np.array(list(combinations(range(blocks), blocks_before)))
         deals = np.zeros((len(in_first), blocks))
         np.put_along_axis(deals, in_first, 1.0, axis=1)
         return deals
+    observed = np.arange(blocks) < blocks_before
     rng = np.random.default_rng(seed)
     return np.vstack([observed, rng.permuted(np.tile(observed, (_EXACT_DEALS - 1, 1)), axis=1)]).astype(np.float64)

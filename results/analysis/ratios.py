@@ -61,14 +61,14 @@ def estimate(logs: Floats) -> RatioEstimate | None:
 def estimate_between(before: Floats, after: Floats) -> RatioEstimate | None:
     """The ratio exp(median(after) − median(before)) with its interval, from logarithms of two runs' blocks (NaN if
     missing). `blocks` is the smaller of their numbers; None if a run has no value."""
-    first, second = (side[~np.isnan(side)] for side in (before, after))
-    fewer = min(len(first), len(second))
+    old, new = (logs[~np.isnan(logs)] for logs in (before, after))
+    fewer = min(len(old), len(new))
     if not fewer:
         return None
-    middle = exp(float(np.median(second) - np.median(first)))
+    middle = exp(float(np.median(new) - np.median(old)))
     if fewer == 1:
         return RatioEstimate(middle, low=nan, high=nan, blocks=1)
-    low, high = interval_between(first, second, CONFIDENCE)
+    low, high = interval_between(old, new, CONFIDENCE)
     return RatioEstimate(middle, low=exp(low), high=exp(high), blocks=fewer)
 
 
@@ -94,20 +94,20 @@ MARGIN: Final = 0.05
 """Ratios within 1 / (1 + MARGIN) … 1 + MARGIN are too small to matter for a choice of layout."""
 
 
-def equivalent(estimate: RatioEstimate) -> bool:
+def equivalent(estimated: RatioEstimate) -> bool:
     """Whether the whole interval lies within the margin, 1 / (1 + MARGIN) … 1 + MARGIN. This shows that there is no
     relevant difference, which is more than finding none: two one-sided tests by interval (Schuirmann 1987), each at
     half of 1 − confidence. False if there are too few blocks for an interval."""
-    return estimate.blocks >= ENOUGH_BLOCKS and 1 / (1 + MARGIN) <= estimate.low <= estimate.high <= 1 + MARGIN
+    return estimated.blocks >= ENOUGH_BLOCKS and 1 / (1 + MARGIN) <= estimated.low <= estimated.high <= 1 + MARGIN
 
 
-def verdict(estimate: RatioEstimate, p: float) -> Verdict:
+def verdict(estimated: RatioEstimate, p: float) -> Verdict:
     """`same` if the whole interval lies within the margin, even if p reaches ALPHA. `faster` (the ratio is below 1) or
     `slower` if the ratio lies beyond the margin and p reaches ALPHA. Else `unclear`: more blocks may decide."""
-    if equivalent(estimate):
+    if equivalent(estimated):
         return "same"
-    if p <= ALPHA and not 1 / (1 + MARGIN) <= estimate.ratio <= 1 + MARGIN:
-        return "slower" if estimate.ratio > 1 else "faster"
+    if p <= ALPHA and not 1 / (1 + MARGIN) <= estimated.ratio <= 1 + MARGIN:
+        return "slower" if estimated.ratio > 1 else "faster"
     return "unclear"
 
 
@@ -129,10 +129,10 @@ def summarise(values: Collection[float]) -> Summary | None:
 
 def summarise_ratio(values: ByBlock, base: ByBlock) -> Summary | None:
     """The summary of the ratios value / base in the same block; None if no block has both above 0."""
-    estimate = ratio_to_control(values, base)
-    if estimate is None:
+    estimated = ratio_to_control(values, base)
+    if estimated is None:
         return None
-    if estimate.blocks >= ENOUGH_BLOCKS:
-        return Summary(estimate.ratio, estimate.low, estimate.high, blocks=estimate.blocks, interval=True)
+    if estimated.blocks >= ENOUGH_BLOCKS:
+        return Summary(estimated.ratio, estimated.low, estimated.high, blocks=estimated.blocks, interval=True)
     ratios = by_block_ratios(values, base).values()
-    return Summary(estimate.ratio, low=min(ratios), high=max(ratios), blocks=len(ratios))
+    return Summary(estimated.ratio, low=min(ratios), high=max(ratios), blocks=len(ratios))

@@ -103,7 +103,7 @@ def _caches(run: Run, timed: Sequence[Trial], environments: Sequence[Environment
         size, rows = max(sizes, default=(0.0, 0))  # of the largest index
         if not sizes or not server.cache_bytes or size >= server.cache_bytes:
             continue
-        enough = _rounded(2 * rows * server.cache_bytes / max(size, 1.0))  # for an index of twice the cache
+        enough = _rounded(2 * rows * server.cache_bytes / max(size, 1.0))  # of twice the cache; 1: an index of 0 bytes
         helps = f"--rows {enough}" + ("" if run.scenario == BEYOND_CACHE else f", or --scenario {BEYOND_CACHE}")
         if any(trial.layout.startswith("file:") for trial in timed):  # --keys: its lines are the rows
             helps = f"a file of {enough} keys"

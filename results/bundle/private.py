@@ -66,8 +66,8 @@ def public_names(run: Run, trials: Iterable[Trial]) -> Names:
         "wait": _of_kind(subjects, SubjectKind.WAIT),
     }
     names: dict[str, str] = {}
-    for kind, listed in by_kind.items():
-        foreign = dict.fromkeys(name for name in listed if name not in words() and name not in names)
+    for kind, all_names in by_kind.items():
+        foreign = dict.fromkeys(name for name in all_names if name not in words() and name not in names)
         names |= {name: f"{kind} {number}" for number, name in enumerate(foreign, start=1)}
     return names
 
@@ -88,7 +88,7 @@ def public_run(run: Run, names: Names) -> Run:
         definition["titles"] = {name: title for name, title in titles().items() if name in run.part("titles")}
     if "scenario" in run.definition:
         scenario = run.part("scenario")
-        field_names = (*_SCENARIO, "title") if isinstance(names, Texts) else _SCENARIO
+        field_names = (*_SCENARIO, "title") if isinstance(names, Texts) else _SCENARIO  # a foreign text
         definition["scenario"] = {name: _public(scenario[name], names) for name in field_names if name in scenario}
     machine = {
         name: _public(run.machine[name], names)
@@ -117,9 +117,9 @@ def public_environment(environment: Environment, names: Names) -> Environment:
         database=_word(environment.database, names),
         server=_server(environment.server),
         versions={
-            name: number[0]
+            name: found[0]
             for name, text in environment.versions.items()
-            if name in versioned and (number := _NUMBER.search(text))
+            if name in versioned and (found := _NUMBER.search(text))
         },
         settings={
             name: value
@@ -167,8 +167,8 @@ def _word(text: str, names: Names) -> str:
 
 
 def stand_in(text: str, names: Names, kind: str) -> str:
-    """What stands for a foreign text: the text in one line, if `names` are `Texts`; else the name's number or, if it is
-    no name, its `kind`."""
+    """What stands for a foreign text: the text in one line, if `names` are `Texts`, to which it is added; else the
+    name's number or, if it is no name, its `kind`. Nothing stands for an empty text."""
     if text and isinstance(names, Texts):
         names[text] = printable(" ".join(text.split()))[:_LONGEST]
     return names.get(text, kind) if text else ""
@@ -192,8 +192,8 @@ def _hardware(text: str) -> str:
     for word in text.split():
         if word in _HARDWARE:
             public.append(word)
-        elif number := _NUMBER.match(word):
-            public.append(number[0])
+        elif found := _NUMBER.match(word):
+            public.append(found[0])
     return " ".join(public)
 
 

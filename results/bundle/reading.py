@@ -218,7 +218,7 @@ def _run(text: str) -> tuple[Run, tuple[Environment, ...], tuple[str, ...]]:
     except ValidationError as error:
         raise _Wrong(f"{RUN} does not fit the schema at {shortened(error.errors()[0]['loc'][0])}") from None
     plain = {field.name: content[field.name] for field in fields(Run)}
-    run = Run(**plain | {"started": checked.started, "seed": int(checked.seed)})
+    run = Run(**plain | {"started": checked.started, "seed": int(checked.seed)})  # texts in JSON
     return run, tuple(Environment(**one.model_dump()) for one in checked.environments), tuple(checked.warnings)
 
 

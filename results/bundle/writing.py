@@ -67,21 +67,21 @@ def write_bundle(store: Store, name: str, path: Path, agree: Callable[[Sequence[
     if not trials:
         raise UsageError(f"run {run.id} holds no trials, so there is nothing to send: name another run.")
     names: private.Names = private.Texts() if agree else private.public_names(run, trials)
-    shown = private.public_run(run, names)
-    shown_trials = [private.public_trial(trial, names) for trial in private.publishable(run, trials)]
+    public = private.public_run(run, names)
+    public_trials = [private.public_trial(trial, names) for trial in private.publishable(run, trials)]
     stored = store.warnings(run.id) if agree else ()
     warnings = [private.stand_in(text, names, private.TEXT) for text in stored]
     files = {
         RUN: json_text(
             {
-                **asdict(shown),
-                "started": shown.started.isoformat(),
-                "seed": str(shown.seed),
+                **asdict(public),
+                "started": public.started.isoformat(),
+                "seed": str(public.seed),
                 "environments": [asdict(private.public_environment(one, names)) for one in store.environments(run.id)],
                 "warnings": warnings,
             }
         ),
-        VALUES: _values(shown, shown_trials),
+        VALUES: _values(public, public_trials),
     }
     content = archive(run.id, {name: text.encode("utf-8", "backslashreplace") for name, text in files.items()})
     if agree:

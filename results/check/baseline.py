@@ -70,7 +70,7 @@ class CountArm(_Part):
         return self.layout, self.column, str(self.subject)
 
     def by_block(self, metric: Metric) -> dict[int, Value]:
-        """The metric's value in each block."""
+        """The metric's value in each block from 1 on; None where there is none."""
         values = self.counts.get(metric)
         return dict(enumerate(values if isinstance(values, list) else [values], 1))
 
@@ -147,10 +147,10 @@ def load(path: Path) -> Baseline:
         raise UsageError(f"no baseline {path}: create it from this run with --update-baseline, {_ANOTHER}.") from None
     except OSError as error:
         raise UsageError(f"the baseline {path} cannot be read ({error.strerror}): {_ANOTHER[3:]}.") from None
-    except ValueError as error:  # text that is not JSON, or not UTF-8
+    except ValueError as error:  # not JSON, whose message ends with ": line 1 column 2 (char 1)", or not UTF-8
         line = f" in line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise _damaged(path, str(error).partition(": line")[0].splitlines()[0] + line) from None
-    if not isinstance(content, dict) or type(content.get("format")) is not int or content["format"] < 1:
+    if not isinstance(content, dict) or type(content.get("format")) is not int or content["format"] < 1:  # no bool
         raise UsageError(f"{path} is not a keybench baseline: {_ANOTHER[3:]}.")
     if content["format"] > FORMAT:
         raise UsageError(

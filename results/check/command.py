@@ -128,7 +128,7 @@ def _percent(option: str, value: str) -> float:
     try:
         percent = float(value.removesuffix("%"))
     except ValueError:
-        percent = 0.0
+        percent = 0.0  # refused like all that is not above 0
     if not 0 < percent < 10_000:
         raise UsageError(f"--limit {option}: write METRIC=PERCENT with a number above 0, as in insert_seconds=10.")
     return percent
@@ -165,7 +165,7 @@ _SIGNS = {0: "✅", 1: "❌", 3: "❓"}
 
 
 def _scenario(work: Conditions) -> str:
-    """The scenario in a few words."""
+    """The scenario in a few words, without what is usual."""
     rows, payload, writers = work.get("rows"), work.get("payload"), work.get("writers")
     parts = [f"{work.get('scenario')}", f"{rows:,} rows" if isinstance(rows, int) else ""]
     parts.append(f"{payload} characters" if payload != 100 else "")  # 100, one writer and "clustered" are usual
@@ -188,7 +188,7 @@ _BY_CAUSE: Final[tuple[Kind, ...]] = ("failed", "changed")
 def finding_lines(outcome: Outcome) -> Iterator[str]:
     """A line for each cause of a difference from the baseline, the worst kinds first; at most `MOST_LISTED` of each."""
     for kind in _LISTED:
-        causes: dict[str, list[CheckFinding]] = {}
+        causes: dict[str, list[CheckFinding]] = {}  # by work and error, or by number: each is its own cause
         for number, finding in enumerate(outcome.of_kind(kind)):
             error = finding.note.partition(": ")[2] if kind == "failed" else ""  # behind "block 3: "
             causes.setdefault(f"{finding.work} {error}" if kind in _BY_CAUSE else str(number), []).append(finding)
@@ -229,19 +229,19 @@ def verdict(outcome: Outcome) -> str:
             "inconclusive: the run and the baseline have nothing in common that was measured under the same "
             "conditions. Repeat the run that the baseline was made from, or add this run to it with --update-baseline."
         )
-    count = Counter[str](finding.kind for finding in outcome.findings)
-    parts = [f"{outcome.counts:,} page counts compared, {count['changed']:,} metrics changed"]
+    counts = Counter[str](finding.kind for finding in outcome.findings)
+    parts = [f"{outcome.counts:,} page counts compared, {counts['changed']:,} metrics changed"]
     if outcome.ratios:
-        parts.append(f"{outcome.ratios:,} ratios compared, {count['slower']:,} worse")
+        parts.append(f"{outcome.ratios:,} ratios compared, {counts['slower']:,} worse")
     for kind, words in (("unclear", "open"), ("not measured", "not measured"), ("failed", "trials failed")):
-        if count[kind]:
-            parts.append(f"{count[kind]:,} {words}")
+        if counts[kind]:
+            parts.append(f"{counts[kind]:,} {words}")
     step = ""
-    if count["changed"] or count["slower"]:
+    if counts["changed"] or counts["slower"]:
         step = " If that is intended, accept it with --update-baseline."
-    elif count["unclear"]:
+    elif counts["unclear"]:
         step = " Run more blocks (--blocks)."
-    elif count["not measured"]:
+    elif counts["not measured"]:
         step = " Measure it too, or take it out of the baseline."
     return f"{_word(outcome)}: {'; '.join(parts)}.{step}"
 

@@ -102,7 +102,7 @@ def _matched(
     what: str,
     findings: list[CheckFinding],
 ) -> Iterable[tuple[BaselineGroup[AnyArm], BaselineGroup[AnyArm]]]:
-    """Each group with the baseline's of the same work and conditions; a finding for each group without one."""
+    """Each group with the baseline's of the same work and conditions; adds a finding for each group without one."""
     for group in groups:
         same_work = [other for other in earlier if other.work == group.work]
         before = next((other for other in same_work if other.conditions == group.conditions), None)
@@ -149,15 +149,15 @@ def _of_one_side(
 
 def _compare_counts(group: CountGroup, before: CountGroup, findings: list[CheckFinding]) -> int:
     """Adds a finding for each metric that differs in a block. Returns the number of counts compared."""
-    now, compared = {arm.key: arm for arm in group.arms}, 0
-    for old in (arm for arm in before.arms if arm.key in now):  # `_of_one_side` has the others
+    new_arms, compared = {arm.key: arm for arm in group.arms}, 0
+    for old in (arm for arm in before.arms if arm.key in new_arms):  # `_of_one_side` has the others
         for metric in old.counts:
             old_values = {block: value for block, value in old.by_block(metric).items() if value is not None}
-            new_values = now[old.key].by_block(metric)
+            new_values = new_arms[old.key].by_block(metric)
             blocks = len({*old_values} & {*new_values})
             compared += blocks
             if changed := comparison.exact_changes(old_values, new_values, _EQUAL):
-                findings.append(_changed(group.work, now[old.key], metric, changed, blocks))
+                findings.append(_changed(group.work, new_arms[old.key], metric, changed, blocks))
     return compared
 
 

@@ -198,7 +198,7 @@ def judge(question: ClaimQuestion, answer: ClaimAnswer) -> tuple[Verdict, str]:
     no_effect = question.no_effect
     if not answer.enough:
         return "undecided", f"Too few blocks for an interval: use --blocks {ENOUGH_BLOCKS}."
-    least, most = (answer.value, answer.value) if question.exact else (answer.low, answer.high)
+    least, most = (answer.value, answer.value) if question.exact else (answer.low, answer.high)  # of ours
     if question.same:
         margin = f"{shown(low, question.unit)} to {shown(high, question.unit)}"
         if low <= least and most <= high:
@@ -250,10 +250,10 @@ _UNTESTED = ("not measured", "not testable")
 
 def as_text(rows: Sequence[ClaimRow], *, everything: bool) -> str:
     """The rows as text with a final newline; without `everything`, only rows that have an answer."""
-    others = [row for row in rows if row.verdict in _UNTESTED]
+    rest = [row for row in rows if row.verdict in _UNTESTED]
     parts = [_listing(rows if everything else with_answer(rows)), _counts(rows)]
-    if others and not everything:
-        parts.append(f"--all lists the other {len(others)} too, with the reasons and the commands that measure them.\n")
+    if rest and not everything:
+        parts.append(f"--all lists the other {len(rest)} too, with the reasons and the commands that measure them.\n")
     return "\n".join(part for part in parts if part)
 
 
@@ -276,18 +276,19 @@ def _listing(rows: Sequence[ClaimRow]) -> str:
                 lines += _wrapped(f"published: {asked}", 2, 4)
             for row in rows_of_question:
                 lines += _answer(row)
-    return "\n".join(lines[1:]) + "\n" if lines else ""
+    return "\n".join(lines[1:]) + "\n" if lines else ""  # [0] is empty: before the first claim
 
 
 def _answer(row: ClaimRow) -> list[str]:
     """The lines of one answer under its question: verdict, figures and reason; the command if nothing was measured."""
-    text = " ".join(part for part in (f"{row.ours}{_where(row)}." if row.ours else "", row.reason) if part)
-    lines = _wrapped(f"{row.verdict.upper():<14} {text}", 4, _INDENT)
+    figures = f"{row.ours}{_where(row)}." if row.ours else ""
+    text = " ".join(filter(None, (figures, row.reason)))
+    lines = _wrapped(f"{row.verdict.upper():<14} {text}", 4, _INDENT)  # the longest verdict has 14 characters
     return [*lines, f"{'':<{_INDENT}}{row.command}"] if row.verdict == "not measured" else lines
 
 
 def _wrapped(text: str, first: int, following: int | None = None) -> list[str]:
-    """Lines of at most `_WIDTH` characters, the first and the `following` ones indented; no word is broken."""
+    """Lines of up to `_WIDTH` characters, of whole words; `first` and `following`: how many spaces they begin with."""
     indents = " " * first, " " * (first if following is None else following)
     wrapper = TextWrapper(_WIDTH, initial_indent=indents[0], subsequent_indent=indents[1])
     wrapper.break_on_hyphens = wrapper.break_long_words = False

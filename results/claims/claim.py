@@ -202,7 +202,7 @@ class ClaimQuestion(_Part):
         if not self.scenario:
             return ""
         keys_alone = NO_DATABASE in self.databases
-        sides = [side for side in self.sides if side.layout != CONTROL]
+        sides = [side for side in self.sides if side.layout != CONTROL]  # which is in every run
         options = {
             "--db": "" if keys_alone else ",".join(self.on or self.databases),
             "--server": MODEL_SERVER if self.modellable else "",
@@ -255,7 +255,7 @@ def parse(name: str, text: str) -> list[Claim]:
         try:
             entry = entry | {"source": Publication.model_validate(sources[entry["source"]])}
             if "reason" in entry:
-                entry["reason"] = reasons.get(entry["reason"], entry["reason"])
+                entry["reason"] = reasons.get(entry["reason"], entry["reason"])  # its name, or the text
             parsed.append(Claim.model_validate(entry))
         except (KeyError, ValidationError) as error:
             raise UsageError(f"{name}, claim {entry.get('id', '?')}: {error}. Correct the file.") from None

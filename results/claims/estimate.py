@@ -119,7 +119,7 @@ def _small(group: Group, question: ClaimQuestion, arm: Arm) -> str:
     sizes = list(arm.values(Metric.INDEX_BYTES).values())
     if not sizes or group.environment is None:
         return "The size of the index or of the server's cache is unknown."
-    times = median(sizes) / max(1, group.environment.cache_bytes)
+    times = median(sizes) / max(1, group.environment.cache_bytes)  # 0: unknown
     if times >= question.index_over_cache:
         return ""
     return f"The index is {times:.2g} times the server's cache: the claim needs {question.index_over_cache:g} times."
@@ -152,7 +152,7 @@ def _absent(arms: list[Arm], question: ClaimQuestion, *values: ByBlock) -> str:
 
 def _summary(question: ClaimQuestion, treated: ByBlock, control: ByBlock, origin: str) -> ClaimAnswer | None:
     """`treated` over `control`, or minus it for a difference, in the blocks that have both; None without such a block.
-    Times in enough blocks get an interval, all other figures a range."""
+    Figures that do not repeat exactly get an interval if blocks are enough, all others a range."""
     blocks = sorted(block for block in treated if block in control)
     if question.compare == "difference":
         each = [treated[block] - control[block] for block in blocks]
@@ -162,7 +162,7 @@ def _summary(question: ClaimQuestion, treated: ByBlock, control: ByBlock, origin
         return None
     enough = question.exact or len(each) >= ENOUGH_BLOCKS
     if not question.exact and enough:
-        over = ratio_to_control(treated, control)
-        if over is not None:
-            return ClaimAnswer(over.ratio, over.low, over.high, blocks=over.blocks, enough=True, origin=origin)
+        result = ratio_to_control(treated, control)
+        if result is not None:
+            return ClaimAnswer(result.ratio, result.low, result.high, blocks=result.blocks, enough=True, origin=origin)
     return ClaimAnswer(median(each), min(each), max(each), blocks=len(each), enough=enough, origin=origin)

@@ -106,7 +106,7 @@ def _claims(runs: Sequence[str], results: str, *, everything: bool, as_json: boo
 
 
 def _compare(a: str, b: str, metric: str, results: str, *, as_json: bool) -> int:
-    """Prints the comparison of the sides `a` and `b`, or of `a` with its control. Returns the exit code."""
+    """Prints the comparison of `a` and `b`, or if `b` is empty, of `a` with its control. Returns the exit code."""
     chosen = _metrics(metric)
     with Store.open(results, write=False) as store:
         before = side(store, a)
@@ -120,11 +120,11 @@ def _compare(a: str, b: str, metric: str, results: str, *, as_json: bool) -> int
     cli.write(shown)
     if any(row.compared for row in comparison.rows):
         return 0
-    sys.stderr.write(printable(f"keybench: {_nothing(comparison)}\n"))
+    sys.stderr.write(printable(f"keybench: {_why_nothing(comparison)}\n"))
     return INCONCLUSIVE
 
 
-def _nothing(comparison: Comparison) -> str:
+def _why_nothing(comparison: Comparison) -> str:
     """Why nothing was compared, and what to do."""
     before, after = comparison.before.name, comparison.after.name
     if comparison.rows:
@@ -189,7 +189,7 @@ def record(row: ComparisonRow) -> dict[str, Any]:
     }
 
 
-def document(comparison: Comparison, warnings: Sequence[str]) -> dict[str, Any]:
+def document(comparison: Comparison, doubts: Sequence[str]) -> dict[str, Any]:
     """The whole comparison as plain values, for `--json`."""
 
     def fields(arms: Sequence[Arm]) -> list[dict[str, Any]]:
@@ -202,7 +202,7 @@ def document(comparison: Comparison, warnings: Sequence[str]) -> dict[str, Any]:
         "failed": _failures(comparison),
         "only_before": fields(comparison.only_before),
         "only_after": fields(comparison.only_after),
-        "warnings": list(warnings),
+        "warnings": list(doubts),
     }
 
 
@@ -216,7 +216,7 @@ def _failures(comparison: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-def as_text(comparison: Comparison, warnings: Sequence[str], *, every: bool) -> str:
+def as_text(comparison: Comparison, doubts: Sequence[str], *, every: bool) -> str:
     """A table for each database, server and payload, then notes, failed trials and warnings. Without `every`, metrics
     that are neither headlines nor changed are left out."""
     shown = [row for row in comparison.rows if every or _matters(row, one_run=comparison.one_run)]
@@ -224,13 +224,13 @@ def as_text(comparison: Comparison, warnings: Sequence[str], *, every: bool) -> 
     reasons = Counter(row.reason for row in comparison.rows if row.verdict == "not comparable")
     parts += [f"Not compared ({plural(count, 'figure')}): {reason}." for reason, count in reasons.items()]
     for (database, server, payload), rows in groupby(shown, lambda row: (row.database, row.server, row.payload)):
-        width = f" · {comparison.after.run.characters(payload)}" if payload else ""
-        parts += [f"{database} · {server}{width}", _table([_HEAD, *map(_cells, rows)])]
+        payload_text = f" · {comparison.after.run.characters(payload)}" if payload else ""
+        parts += [f"{database} · {server}{payload_text}", _table([_HEAD, *map(_cells, rows)])]
     parts.append("\n".join(_notes(comparison, shown)))
     failed = [
         f"{f['side']}, block {f['block']}, {f['database']} · {f['layout']}: {f['error']}" for f in _failures(comparison)
     ]
-    for heading, lines in (("Failed trials:", failed), ("Warnings:", warnings)):
+    for heading, lines in (("Failed trials:", failed), ("Warnings:", doubts)):
         if lines:
             parts.append("\n".join([heading, *(f"  {line}" for line in lines)]))
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -278,7 +278,7 @@ def _matters(row: ComparisonRow, *, one_run: bool) -> bool:
 
 
 def _cells(row: ComparisonRow) -> tuple[str, ...]:
-    """The row as texts, in the columns `_HEAD`."""
+    """The row as texts, in the columns `_HEAD`; `_notes` says what * and † mean."""
     estimate = row.estimate
     text = f"{row.verdict} ({row.change})" if row.change else row.verdict
     exact_or_not = "exact" if row.exact else "–"
@@ -299,6 +299,6 @@ def _number(value: float | None) -> str:
     """A whole number in full, another with four significant digits."""
     if value is None:
         return "–"
-    if value == round(value) and abs(value) < 1e15:
+    if value == round(value):
         return f"{value:,.0f}"
     return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"

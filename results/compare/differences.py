@@ -73,11 +73,11 @@ def side(store: Store, text: str, other: ComparisonSide | None = None) -> Compar
     chosen = _chosen(text, selector) if selector else {}
     run = store.run(name)
     if other is not None and other.run.id == run.id:
-        return part(run, other.trials, other.environments, chosen)
-    return part(run, store.trials(run.id), store.environments(run.id), chosen)
+        return part_of(run, other.trials, other.environments, chosen)
+    return part_of(run, store.trials(run.id), store.environments(run.id), chosen)
 
 
-def part(
+def part_of(
     run: Run, trials: Sequence[Trial], environments: Sequence[Environment], chosen: Mapping[str, str]
 ) -> ComparisonSide:
     """The trials of a run that have the chosen values; all trials if no value is chosen."""
@@ -121,10 +121,10 @@ def pairs(before: ComparisonSide, after: ComparisonSide) -> tuple[list[tuple[Arm
     shared = tuple(name for name in FIELDS if name not in may_differ)
     # 2. For each combination of the shared fields' values: (arms of `before`, arms of `after`).
     groups: dict[tuple[str, ...], tuple[list[Arm], list[Arm]]] = defaultdict(lambda: ([], []))
-    for side_index, (one, other) in enumerate(((before, after), (after, before))):
-        for arm in one.arms:
+    for side_index, (this_side, other_side) in enumerate(((before, after), (after, before))):
+        for arm in this_side.arms:
             # a value that the other side's selector fixes applies to this side too, unless its field is compared
-            if all(field_of(arm, name) == value for name, value in other.chosen.items() if name not in compared):
+            if all(field_of(arm, name) == value for name, value in other_side.chosen.items() if name not in compared):
                 # Without a database, the server's name says how keys were made.
                 fields = (*shared, "server") if arm.database == NO_DATABASE and "server" not in compared else shared
                 groups[tuple(field_of(arm, name) for name in ("writers", *fields))][side_index].append(arm)
@@ -255,8 +255,8 @@ def compare(before: ComparisonSide, after: ComparisonSide, metrics: Collection[M
     rows: list[ComparisonRow] = []
     for family in families.values():
         for metric in metrics:
-            untested_rows = [row for old, new in family if (row := _row(before, after, old, new, metric))]
-            rows += _tested(untested_rows, in_blocks=before.run.id == after.run.id)
+            rows_and_samples = [found for old, new in family if (found := _row(before, after, old, new, metric))]
+            rows += _tested(rows_and_samples, in_blocks=before.run.id == after.run.id)
     return Comparison(before, after, tuple(rows), tuple(only_before), tuple(only_after))
 
 
@@ -265,10 +265,9 @@ def _row(
 ) -> tuple[ComparisonRow, Samples | None] | None:
     """(the row, its samples if it is still to be tested, else None); None if neither engine provides the metric. Values
     are missing, not comparable, compared exactly, tested as they are, or tested as ratios to each run's control."""
-    old_values, new_values = old.values(metric), new.values(metric)
     if not (old.mentions(metric) or new.mentions(metric)):
         return None
-    exact = metric.definition.exact
+    exact, old_values, new_values = metric.definition.exact, old.values(metric), new.values(metric)
     old_median, new_median = (median(values.values()) if values else None for values in (old_values, new_values))
     row = ComparisonRow(new.database, new.server, new.payload, old.name, new.name, metric, old_median, new_median)
     if not old_values or not new_values:

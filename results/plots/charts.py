@@ -51,10 +51,10 @@ def dot_plot(rows: Sequence[PlotRow], panels: Sequence[Panel], prefix: str) -> s
     room = WIDTH - names_width - sum(width + 6 for width in text_widths) - GAP * len(panels)  # 6: beside each axis
     width = room / len(panels)
     titles = [
-        label_lines(panel.title, max(1, int((width + text_room + GAP) / text_width("m", _BOLD))))
+        label_lines(panel.title, max(1, int((width + text_room + GAP) / text_width("m", _BOLD))))  # characters
         for panel, text_room in zip(panels, text_widths, strict=True)
     ]
-    table = NamedRows(rows, top=8 + LINE * max(map(len, titles)), bottom=38)
+    table = NamedRows(rows, top=8 + LINE * max(map(len, titles)), bottom=38)  # 38: ticks and label of the axis
     left = table.left + GAP
     for panel, title, text_room in zip(panels, titles, text_widths, strict=True):
         right = left + width + 6 + text_room
@@ -93,7 +93,7 @@ def _scale(panel: Panel, width: float) -> Scale:
         low, high = low / margin, high * margin
     if panel.ratio:
         return Scale.ratios(low, high, width / _TICK)
-    return Scale.linear(low, high, max(1, min(4, int(width // _TICK) - 1)))
+    return Scale.linear(low, high, max(1, min(4, int(width // _TICK) - 1)))  # one interval fewer than ticks
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ class _Picture:
             if (value := self.value_of(group, arm)[0])
         ]
         medians = [(f"{arm.layout} on {group.database}", value.median) for group, arm, value in data]
-        column = len(groups) == 1 and groups[0].several_columns
+        with_column = len(groups) == 1 and groups[0].several_columns
         return ReportFigure(
             key=self.key,
             title=self.title,
@@ -144,7 +144,7 @@ class _Picture:
             caption=join(self.caption, note),
             alt=f"Dot plot. {extremes(medians)}",
             svg=dot_plot(
-                [PlotRow(arm.layout, arm.column if column else "", styles[arm.layout]) for arm in chosen],
+                [PlotRow(arm.layout, arm.column if with_column else "", styles[arm.layout]) for arm in chosen],
                 panels,
                 self.key,
             ),
@@ -163,7 +163,7 @@ class _Picture:
         if not with_value:
             return None
         heading = " · ".join(filter(None, (group.run.title(group.database), group.column))) if len(groups) > 1 else ""
-        panel = Panel(heading, dots, self.label if len(groups) < 3 else "", self.limits)
+        panel = Panel(heading, dots, self.label if len(groups) < 3 else "", self.limits)  # three have no room
         if self.ratios:
             return replace(panel, reference=1.0, ratio=True)
         if self.limits:
@@ -282,11 +282,11 @@ def _column(
     title: str,
     unit: str,
     arms: Sequence[Arm],
-    value: Callable[[Arm], tuple[Summary | None, str]],
+    value_of: Callable[[Arm], tuple[Summary | None, str]],
     places: int | None = None,
 ) -> TableColumn:
-    """The median of each arm's `value`, with its mark; `places` are decimals, by default at most one."""
-    values = [value(arm) for arm in arms]
+    """The median of each arm's value, with its mark; `places` are decimals, by default at most one."""
+    values = [value_of(arm) for arm in arms]
     if places is None:
         places = min(1, decimals([summary.median for summary, _ in values if summary]))
     cells = (TableCell(number(one.median, places), mark=mark) if one else TableCell("–") for one, mark in values)
@@ -294,7 +294,7 @@ def _column(
 
 
 def _predicted(arm: Arm) -> TableCell:
-    """The model's leaf pages; in small print, the largest difference of a block from the server's, in %."""
+    """The model's leaf pages; in small print, the largest difference of a block from the server's, in %, or `equal`."""
     predicted, counted = arm.values(Metric.LEAF_PAGES, MODEL), arm.values(Metric.LEAF_PAGES)
     middle = summarise(predicted.values())
     if middle is None:

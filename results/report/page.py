@@ -52,22 +52,22 @@ def render(store: Store, run_ids: Sequence[str]) -> str:
 def render_sources(sources: Sequence[PageSource], home: str = "") -> str:
     """The page about these runs as text; `home` is the address of the page that links to it."""
     layout_styles = styles((trial.layout for source in sources for trial in source.trials), CONTROL)
-    views = [run_view(source, layout_styles, f"r{number}") for number, source in enumerate(sources, start=1)]
-    groups = [view for run in views for view in run.groups]
-    arms = [arm for view in groups for arm in view.group.arms]
-    group_answers = [view.answer for view in groups]
-    first = leading(group_answers)
+    run_views = [run_view(source, layout_styles, f"r{number}") for number, source in enumerate(sources, start=1)]
+    group_views = [view for run in run_views for view in run.groups]
+    arms = [arm for view in group_views for arm in view.group.arms]
+    group_answers = [view.answer for view in group_views]
+    first = leading(group_answers)  # its group comes first in the pictures
     return fill(
         files("keybench.results.report") / "template" / "report.html.jinja",
         files("keybench.results.report") / "template" / "report.js",
         picture=Markup,
         home=home,
-        runs=views,
+        runs=run_views,
         finding=finding(group_answers),
-        answers=[(view, answer.sentence) for view, answer in zip(groups, group_answers, strict=True)],
-        leading=groups[first] if groups else None,
-        pictures=pictures([view.ratios for view in (*groups[first:], *groups[:first])], layout_styles),
-        panels=len(groups),
+        answers=[(view, answer.sentence) for view, answer in zip(group_views, group_answers, strict=True)],
+        leading=group_views[first] if group_views else None,
+        pictures=pictures([view.ratios for view in (*group_views[first:], *group_views[:first])], layout_styles),
+        panels=len(group_views),
         most_answers=_MOST_ANSWERS,
         claims=_claims(sources),
         definitions=[metric.definition for metric in Metric if any(arm.mentions(metric) for arm in arms)],

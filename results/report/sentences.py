@@ -108,7 +108,7 @@ def _most_pages(group: Group) -> list[str]:
         return [f"no layout needs more pages than `{CONTROL}`"]
     most = [_name(group, arm) for other, arm in shares if round(100 * (share - other)) == 0]  # equal in per cent
     more = more_pages(share).removesuffix(" pages")
-    return [f"{quoted(most)} need{'s' * (len(most) == 1)} the most pages, {more} than `{CONTROL}`"]
+    return [f"{quoted(most)} {'needs' if len(most) == 1 else 'need'} the most pages, {more} than `{CONTROL}`"]
 
 
 def _why_undecided(group: Group, judgement: Judgement | None) -> str:
@@ -128,7 +128,7 @@ def _why_undecided(group: Group, judgement: Judgement | None) -> str:
 
 def _keys(group: Group, subject: str) -> str:
     """The finding on trials that only make keys: the fastest and slowest layout, duplicates, and breaks of order."""
-    costs = group.values(Metric.KEY_NS)
+    costs = group.values(Metric.KEY_NS)  # pairs of arm and summary
     if not costs:
         return f"{subject}: no trial gave a value."
     (fast, least), (slow, most) = (extreme(costs, key=lambda one: one[1].median) for extreme in (min, max))
@@ -188,17 +188,17 @@ def _by_random(indexed: Sequence[GroupAnswer], beside: Sequence[RandomBesideBest
     """What random UUIDs cost on these databases: on each of a few, else as a range."""
     modelled = all(one.group.modelled for one in indexed)
     products = [one.product for one in indexed]
-    by = "by the page model of" if modelled else "on"
+    preposition = "by the page model of" if modelled else "on"
     if len(set(products)) == len(products) <= _MOST_PLACES:  # each product once
         subjects = ["random UUIDs", *["they"] * (len(products) - 1)]
         parts = zip(products, subjects, beside, strict=True)
-        sentence = "; ".join(f"{by} {product}, {subject} {cost.clause}" for product, subject, cost in parts)
+        sentence = "; ".join(f"{preposition} {product}, {subject} {cost.clause}" for product, subject, cost in parts)
         return f"{sentence[0].upper()}{sentence[1:]}."
-    low, high = (round(100 * (extreme(one.pages for one in beside) - 1)) for extreme in (min, max))
+    low, high = (round(100 * (extreme(one.pages for one in beside) - 1)) for extreme in (min, max))  # % more pages
     where = f"{'By the page models of' if modelled else 'On'} {_places(indexed)}"
     longer = [one.time.median for one in beside if one.time]
     time = f" and {_between(longer)} the time" if longer else ""
-    share = f"{low} to {high}" if 0 < low < high else f"up to {high}"
+    share = f"{low} to {high}" if 0 < low < high else f"up to {high}"  # all equal, or no more on one of them
     best = {one.best for one in beside}
     than = best.pop() if len(best) == 1 else "the best key of their width"
     return f"{where}, random UUIDs need {share}\u00a0% more pages than {than}{time}."

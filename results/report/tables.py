@@ -132,8 +132,7 @@ def column_table(group: Group) -> MetricTable | None:
 
 
 def _suits(pair: Pairing | None, arm: Arm) -> str:
-    """Whether keys ascend in the arm's column; `no order` if the layout's keys ascend in no column; a
-    dash if the run did not record that."""
+    """Whether keys ascend in the arm's column; `no order` if they do in none; a dash if the run did not record it."""
     if pair is None:
         return "–"
     return "no order" if not pair.ordered else "yes" if arm.column in pair.suiting else "no"

@@ -61,14 +61,14 @@ def random_beside_best(group: Group) -> RandomBesideBest | None:
     """Random UUIDs compared with UUIDv7 or, unless UUIDv7 splits few pages, with the best key in the same column. None
     without random UUIDs, or where no key in their column does better."""
     random = next((arm for arm in group.treatments if arm.layout == RANDOM and arm.good), None)
-    if random is None or (cost := _cost(group, random)) is None:
+    if random is None or (random_cost := _cost(group, random)) is None:
         return None
     same_column = [arm for arm in group.treatments if arm.column == random.column]
     costs = {arm: one for arm in same_column if (one := _cost(group, arm)) is not None}
-    best_known = [arm for arm in costs if arm.layout == BEST_KNOWN and costs[arm] <= _FEW * cost]
+    best_known = [arm for arm in costs if arm.layout == BEST_KNOWN and costs[arm] <= _FEW * random_cost]
     best = best_known[0] if best_known else min(costs, key=lambda arm: costs[arm])
     pages = group.ratio_between(random, best, Metric.LEAF_PAGES)
-    if costs[best] > 0.9 * cost or pages is None:  # hardly better
+    if costs[best] > 0.9 * random_cost or pages is None:  # hardly better
         return None
     time = group.ratio_between(random, best, time_metric(group))
     decided = time is not None and time.interval and not time.low <= 1 <= time.high
@@ -84,7 +84,7 @@ def _cost(group: Group, arm: Arm) -> float | None:
 def lag_clauses(group: Group) -> list[str]:
     """Clauses on where the keys of writers go: of the layout that lags most, of those that do not lag, of random ones.
     Empty if only random layouts lag, or with one writer."""
-    lags = {
+    lags = {  # (seconds, rows) behind the newest key
         arm: (behind.median, rows.median)
         for arm in group.treatments
         if (behind := arm.summary(Metric.LAG_SECONDS_P50)) and (rows := arm.summary(Metric.LAG_ROWS_P50))
@@ -93,13 +93,13 @@ def lag_clauses(group: Group) -> list[str]:
     late = [arm for arm, (behind, _) in lags.items() if behind >= _LAGS and arm not in random]
     if not late or group.writers < 2:
         return []
-    worst = max(late, key=lambda arm: lags[arm][1])
+    worst = max(late, key=lambda arm: lags[arm][1])  # in rows
     seconds, distance = lags[worst]
     splits = summarise(splits_inside(group, worst)[0].values())
-    forced = f" and split {number(splits.median, 1)} pages inside the index for each 1,000 rows" if splits else ""
+    and_split = f" and split {number(splits.median, 1)} pages inside the index for each 1,000 rows" if splits else ""
     clauses = [
         f"`{worst.layout}` keys of writers that fall behind go {number(distance, 0)} rows, or {_duration(seconds)}, "
-        f"behind the newest{forced}"
+        f"behind the newest{and_split}"
     ]
     if others := [arm for arm in lags if arm not in (*late, *random)]:
         clauses.append(f"those of {_quoted(others)} go to the end of the index")
@@ -119,7 +119,7 @@ def _quoted(arms: Sequence[Arm]) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """Seconds of the scenario in a readable unit."""
+    """Seconds of the scenario in the largest unit of which they are two or more, else in seconds."""
     value, unit = next((seconds / size, name) for size, name in _UNITS if seconds >= 2 * size or size == 1)
     return f"{number(value, 0)} {unit}"
 

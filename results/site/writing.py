@@ -32,13 +32,13 @@ from keybench.results.store.database import Store
 from keybench.results.store.records import Run
 from keybench.results.wording import decimals, number
 
-Shown = Callable[[Group, Arm], ByBlock]
-"""What a chapter shows of an arm."""
+ValuesOf = Callable[[Group, Arm], ByBlock]
+"""What a chapter shows of an arm of a group: a value by block."""
 
 
 @dataclass(frozen=True)
 class SiteRow:
-    """One layout's value: as text, with its range, as a share of the widest bar, and by block."""
+    """One layout's value: as text, with its range, as % of the widest bar, and by block."""
 
     layout: str
     column: str
@@ -73,12 +73,12 @@ class Chapter:
     title: str
     unit: str
     about: str
-    values: Shown
+    values: ValuesOf
     figures: tuple[SiteFigure, ...] = ()
 
 
-def _per_row(metric: Metric) -> Shown:
-    """Shows the metric's values divided by the rows."""
+def _per_row(metric: Metric) -> ValuesOf:
+    """A function that gives an arm's values of the metric, divided by the rows."""
     return lambda group, arm: {block: value / group.rows for block, value in arm.values(metric).items()}
 
 
@@ -118,23 +118,23 @@ def chapters(runs: Sequence[RunView]) -> list[Chapter]:
     return [chapter for chapter in with_figures if chapter.figures]
 
 
-def _figure(shown: Chapter, run: RunView, view: GroupView) -> SiteFigure | None:
+def _figure(chapter: Chapter, run: RunView, view: GroupView) -> SiteFigure | None:
     """The figure of one group of the run; None unless a layout beside the control has values."""
-    group = view.ratios
+    group = view.ratios  # of its times, ratios alone are shown
     measured = [
         (arm, values, summary)
         for arm in group.arms
-        if (values := shown.values(group, arm)) and (summary := summarise(values.values()))
+        if (values := chapter.values(group, arm)) and (summary := summarise(values.values()))
     ]
     if all(arm.is_control for arm, _, _ in measured):
         return None
-    longest = max(summary.high for _, _, summary in measured) or 1.0
+    longest = max(summary.high for _, _, summary in measured) or 1.0  # 1: all are 0
     places = min(2, decimals([summary.median for _, _, summary in measured]))
     often = repeated(len(group.blocks)).partition(",")[0]  # without "in shuffled order"
-    if shown.unit == "× control" and len(group.blocks) < ENOUGH_BLOCKS:
+    if chapter.unit == "× control" and len(group.blocks) < ENOUGH_BLOCKS:
         often += ", which proves nothing"
     return SiteFigure(
-        metric=shown.name,
+        metric=chapter.name,
         database=group.database,
         product=" · ".join(filter(None, (view.product, group.column))),
         scenario=run.run.scenario,
@@ -150,7 +150,7 @@ def _figure(shown: Chapter, run: RunView, view: GroupView) -> SiteFigure | None:
                 column=arm.column,
                 text=number(summary.median, places),
                 span=_span(summary, places),
-                share=max(0.0, round(100 * summary.median / longest, 1)),
+                share=max(0.0, round(100 * summary.median / longest, 1)),  # below zero there is no bar
                 blocks=tuple(number(values[b], places + 1) if b in values else "–" for b in group.blocks),
             )
             for arm, values, summary in measured
@@ -203,7 +203,7 @@ def published(names: Sequence[str], results: str, *, small: bool) -> list[Bundle
         with Store.open(results, write=False) as store, locked_folder(base_directory(), "site") as folder:
             for name in stored:
                 one = _from_store(store, name, folder / f"run{SUFFIX}", small=small)
-                runs[one.run.id] = one
+                runs[one.run.id] = one  # replaces a bundle of it, which lacks the data of pictures
     return sorted(runs.values(), key=lambda one: one.run.started, reverse=True)
 
 
@@ -240,11 +240,11 @@ def write_site(runs: Sequence[Bundle], folder: Path, front: str = "") -> Path:
     content: dict[Path, bytes] = {Path(FIGURES if front else INDEX): index(runs).encode()}
     if front:
         content[Path(INDEX)] = front.encode()
-    for one in runs:
-        content[Path("runs") / one.run.id / INDEX] = render_sources([_source(one)], f"../../{INDEX}").encode()
+    for bundle in runs:
+        content[Path("runs") / bundle.run.id / INDEX] = render_sources([_source(bundle)], f"../../{INDEX}").encode()
         # Packed anew: a bundle that was sent in may have held other things, between its files for example.
-        content[Path("runs") / one.run.id / _file(one.run)] = archive(one.run.id, one.files)
-    listing = {"schema": 1, "runs": [one.run.id for one in runs]}
+        content[Path("runs") / bundle.run.id / _file(bundle.run)] = archive(bundle.run.id, bundle.files)
+    listing = {"schema": 1, "runs": [bundle.run.id for bundle in runs]}
     content[Path(LIST)] = f"{json.dumps(listing, indent=1)}\n".encode()
     try:
         for name, data in content.items():
@@ -252,7 +252,7 @@ def write_site(runs: Sequence[Bundle], folder: Path, front: str = "") -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_file(path, "give -o another folder") as part:
                 part.write_bytes(data)
-        for run_id in earlier_runs - {one.run.id for one in runs}:
+        for run_id in earlier_runs - {bundle.run.id for bundle in runs}:
             _remove(folder / "runs" / run_id)
     except OSError as error:
         raise UsageError(f"{folder} cannot be written ({error.strerror}): give -o another folder.") from None

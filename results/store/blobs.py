@@ -105,8 +105,8 @@ def page_map(numbers: NDArray[np.int64], rows: NDArray[np.int64], origin: Origin
 def positions(
     writers: Sequence[str], owner: Ints, seconds: NDArray[np.float64], shares: NDArray[np.float64], note: str = ""
 ) -> Blob:
-    """The positions at which keys were inserted. For each row in order of arrival: the index of its writer, its time in
-    seconds of the scenario, and the share of the keys present above it, from 0 to 1; all (n,).
+    """The positions at which keys were inserted. Of each row in order of arrival: `owner`, the index of its writer; its
+    time in `seconds` of the scenario; of the keys present, the share above it (`shares`), from 0 to 1. All are (n,).
 
     The rows are divided into `MOST_POINTS` equal parts, and one row of each part is drawn at random: if writers take
     turns, a sample of every nth row could show only one of them. Arrays: `row` (place in the order of arrival),
@@ -114,7 +114,7 @@ def positions(
     """
     edges = np.linspace(0, len(owner), min(len(owner), MOST_POINTS) + 1).astype(np.int64)
     rng = np.random.Generator(np.random.PCG64(1))  # always the same seed: equal trials give equal blobs
-    chosen = rng.integers(edges[:-1], edges[1:]) if len(owner) else edges[:0]
+    chosen = rng.integers(edges[:-1], edges[1:]) if len(owner) else edges[:0]  # no rows: none
     return Blob.pack(
         POSITIONS,
         {"rows": len(owner), "writers": list(writers), "note": note},

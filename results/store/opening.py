@@ -128,9 +128,9 @@ def _open_file(path: Path, *, write: bool, create: bool) -> Storage:
     if status and not status.st_size and write and not create:  # SQLite would write its first page
         raise UsageError(f"{path} holds no results yet: measure with `keybench run`.")
     if not write:
-        return Storage(_file_engine(path, write=False), str(path), None)
+        return Storage(_file_engine(path, write=False), str(path), schema=None)
     descriptor = _locked(path)
-    return Storage(_file_engine(path, write=True), str(path), None, lambda: os.close(descriptor))
+    return Storage(_file_engine(path, write=True), str(path), schema=None, close=lambda: os.close(descriptor))
 
 
 def _file_engine(path: Path, *, write: bool) -> Engine:

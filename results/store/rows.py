@@ -92,18 +92,18 @@ def _texts(values: Mapping[str, object]) -> dict[str, str]:
 
 def insert_trial(connection: Connection, run_id: str, trial: Trial) -> None:
     """Writes a trial with all its measurements, and its block if this is the block's first trial."""
-    block, key = tables.block, {"run": run_id, "number": trial.block}
+    block, block_key = tables.block, {"run": run_id, "number": trial.block}
     same = and_(block.c.run == run_id, block.c.number == trial.block)
     if connection.execute(select(block.c.number).where(same)).first() is None:
-        connection.execute(block.insert().values(**key, started=trial.started))
+        connection.execute(block.insert().values(**block_key, started=trial.started))
     plain = {name: getattr(trial, name) for name in _PLAIN_FIELDS} | {"traceback": trial.traceback or None}
     new_key = connection.execute(tables.trial.insert().values(run=run_id, **plain)).inserted_primary_key
-    number = new_key[0] if new_key else None  # the trial's id, by which the other tables refer to it
-    if values := [_value_row(number, reading) for reading in trial.readings]:
+    trial_id = new_key[0] if new_key else None  # by which the other tables refer to it
+    if values := [_value_row(trial_id, reading) for reading in trial.readings]:
         connection.execute(tables.value.insert(), values)
-    if series := [_series_row(number, line) for line in trial.series]:
+    if series := [_series_row(trial_id, line) for line in trial.series]:
         connection.execute(tables.series.insert(), series)
-    if blobs := [{"trial": number, "kind": blob.kind, "content": blob.content} for blob in trial.blobs]:
+    if blobs := [{"trial": trial_id, "kind": blob.kind, "content": blob.content} for blob in trial.blobs]:
         connection.execute(tables.blob.insert(), blobs)
 
 
@@ -118,12 +118,12 @@ def load_trials(connection: Connection, run_id: str, where: str, *, blobs: bool)
     query = select(trial).where(trial.c.run == run_id).order_by(trial.c.block, trial.c.position)
     rows = [dict(row) for row in connection.execute(query).mappings()]
     readings, series = _readings(connection, run_id, where), _series(connection, run_id, where)
-    packed = _blobs(connection, run_id) if blobs else defaultdict(tuple)
+    blobs_by_trial = _blobs(connection, run_id) if blobs else defaultdict(tuple)
     trials = []
     for row in rows:
         plain = _record(Trial, row | {"traceback": row["traceback"] or ""})
         number = row["id"]
-        trials.append(Trial(**plain, readings=readings[number], series=series[number], blobs=packed[number]))
+        trials.append(Trial(**plain, readings=readings[number], series=series[number], blobs=blobs_by_trial[number]))
     return trials
 
 

@@ -93,12 +93,12 @@ def _insert_cost(group: Group, styles: figure.Styles, key: str) -> figure.Drawin
         if group.values(Metric.INSERT_SECONDS):
             return "No trial recorded its insert time along the load."
         return figure.missing(group, Metric.INSERT_SECONDS)
-    points = min(len(line.x) for lines in series.values() for line in lines)
-    edges = np.linspace(0, group.rows, min(_MOST_PLACES, points) + 1)
+    fewest_points = min(len(line.x) for lines in series.values() for line in lines)
+    edges = np.linspace(0, group.rows, min(_MOST_PLACES, fewest_points) + 1)
     divisor, word = rows_unit(group.rows)
     curves = {}
     for arm, row in zip(arms, figure.named_rows(group, arms, styles), strict=True):
-        values = np.array([_interval_cost(line, edges) for line in series[arm.name]])
+        values = np.array([_interval_cost(line, edges) for line in series[arm.name]])  # (trials, intervals)
         curves[arm.name] = Curve(row, np.median(values, axis=0), low=values.min(axis=0), high=values.max(axis=0))
     without = [group.label(arm) for arm in group.arms if not series[arm.name]]
     of_blocks = "Lines are medians; bands span the range of the blocks."
@@ -176,7 +176,7 @@ def _beyond_memory(group: Group, styles: figure.Styles, key: str) -> figure.Draw
         for name, blob in costs.items()
     }
     measured = {arm.name: _counted_reads(arm, group.rows) for arm in arms}
-    counted, doubts = any(value is not None for value in measured.values()), figure.doubts(costs.values())
+    has_dots, doubts = any(value is not None for value in measured.values()), figure.doubts(costs.values())
     curves = _single_curves(group, styles, means)
     return _draw(
         group,
@@ -189,9 +189,9 @@ def _beyond_memory(group: Group, styles: figure.Styles, key: str) -> figure.Draw
         caption=(
             f"The server's cache has {spelled(int(costs[arms[0].name].about['cache_bytes']))}. A page that is not in "
             "it has to be read before a row can go there.",
-            "The line is the page model's, the dot what the server counted over the whole load." if counted else "",
+            "The line is the page model's, the dot what the server counted over the whole load." if has_dots else "",
         ),
-        origin=figure.join("The line: modelled. The dot: measured." if counted else "Modelled.", *doubts),
+        origin=figure.join("The line: modelled. The dot: measured." if has_dots else "Modelled.", *doubts),
         control=False,
     )
 

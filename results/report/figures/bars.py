@@ -38,9 +38,9 @@ def _draw(
         for arm, value, shown in zip(group.arms, totals, has_bar, strict=True)
     ]
     by_arm = [(group.label(arm), value) for arm, value in zip(group.arms, totals, strict=True) if value is not None]
-    names, medians = listed([part.name.lower() for part in parts]), f"Medians of {plural(len(group.blocks), 'block')}."
+    names, note = listed([part.name.lower() for part in parts]), f"Medians of {plural(len(group.blocks), 'block')}."
     return figure.Drawing(
-        caption=figure.join(medians if len(group.blocks) > 1 else "", figure.gaps(group, metrics)),
+        caption=figure.join(note if len(group.blocks) > 1 else "", figure.gaps(group, metrics)),
         origin=figure.origin_note(group, metrics),
         alt=figure.join(f"Stacked bars of {names}, {label}.", f"{above}: {figure.extremes(by_arm)}" if by_arm else ""),
         svg=stacked_bars(figure.named_rows(group, group.arms, styles), parts, texts, label, above, key),

@@ -180,9 +180,9 @@ def doubts(blobs: Iterable[Blob]) -> list[str]:
 
 def named_rows(group: Group, arms: Sequence[Arm], styles: Styles) -> list[PlotRow]:
     """A row of a picture for each arm; with its column, unless all layouts but the control share one."""
-    column = group.several_columns
     return [
-        PlotRow(arm.layout, arm.column if column else "", styles[arm.layout], hollow=group.modelled) for arm in arms
+        PlotRow(arm.layout, arm.column if group.several_columns else "", styles[arm.layout], hollow=group.modelled)
+        for arm in arms
     ]
 
 

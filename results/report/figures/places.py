@@ -134,12 +134,12 @@ def _draw_positions(
     colours = ramp(len(writers))
     # legend, and the unit of time that gives the axis numbers of a readable size
     entries: list[Entry] = [(colour, "", writer) for colour, writer in zip(colours, writers, strict=True)]
-    last = max(float(blob.arrays["second"].max()) for blob in blobs.values())
+    last_second = max(float(blob.arrays["second"].max()) for blob in blobs.values())
     units = ((3600, "hours"), (60, "minutes"))
-    divisor, unit = next(((seconds, name) for seconds, name in units if last >= 2 * seconds), (1, "seconds"))
+    divisor, unit = next(((seconds, name) for seconds, name in units if last_second >= 2 * seconds), (1, "seconds"))
     panels = Panels(
         rows,
-        Scale.linear(0.0, last / divisor or 1.0),
+        Scale.linear(0.0, last_second / divisor or 1.0),  # 1: all rows came at once
         _INDEX_SCALE,
         (f"{unit} of the scenario", "position in the index"),
         legend=legend_height(entries),

@@ -87,11 +87,11 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
     if not complete:
         return None
     control = next((name for name in complete if first.control and name[0] == first.control.layout), None)
-    several = len({name[1] for name in complete if name != control}) > 1
+    several_columns = len({column for layout, column in complete if (layout, column) != control}) > 1
     curves = {}
     for layout, column in complete:
         middle, low, high = np.array([cells(summary) for summary in summaries[layout, column]], np.float64).T
-        row = PlotRow(layout, column if several else "", styles[layout])
+        row = PlotRow(layout, column if several_columns else "", styles[layout])
         curves[layout, column] = Curve(row, middle=middle, low=low, high=high)
     payload = f", {first.run.characters(first.payload)}" if first.payload != 100 else ""
     rows: list[tuple[Value, ...]] = [

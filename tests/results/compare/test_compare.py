@@ -19,7 +19,7 @@ from keybench.results.compare.differences import (
     ComparisonSide,
     against_control,
     compare,
-    part,
+    part_of,
     side,
 )
 from keybench.results.store.records import Environment, Trial
@@ -69,7 +69,7 @@ def whole(change: Change = lambda trial: trial, run_id: str = A, **options) -> C
         for database in options["databases"]
     ]
     changed = [found for trial in made if (found := change(trial)) is not None]
-    return part(a_run(run_id, options["blocks"]), changed, environments, chosen)
+    return part_of(a_run(run_id, options["blocks"]), changed, environments, chosen)
 
 
 def both(change: Change, before: Change = lambda trial: trial, **options) -> tuple[ComparisonSide, ComparisonSide]:
@@ -187,7 +187,7 @@ def test_parts_of_one_run_are_compared_within_its_blocks() -> None:
 
     run = whole(change, databases=("postgresql", "sqlite"))
     made = [trial for arm in run.arms for trial in arm.trials]
-    found = compare(*(part(run.run, made, run.environments, {"layout": name}) for name in ("uuid-v4", "uuid-v7")))
+    found = compare(*(part_of(run.run, made, run.environments, {"layout": name}) for name in ("uuid-v4", "uuid-v7")))
     times = [row for row in found.rows if row.metric == Metric.INSERT_SECONDS]
     assert [(row.database, row.before, row.after, row.verdict, row.p) for row in times] == [
         ("postgresql", "uuid-v4 · uuid", "uuid-v7 · uuid", "faster", 2 / 64),
@@ -246,7 +246,7 @@ def test_layouts_in_several_columns_are_compared_column_by_column() -> None:
         for trial in (trial for arm in run.arms for trial in arm.trials)
         for column in (("bigint",) if trial.layout == "bigint-identity" else ("uuid", "char36"))
     ]
-    sides = [part(run.run, made, (), {"layout": name}) for name in ("bigint-identity", "uuid-v4", "uuid-v7")]
+    sides = [part_of(run.run, made, (), {"layout": name}) for name in ("bigint-identity", "uuid-v4", "uuid-v7")]
     found = compare(sides[1], sides[2], (Metric.LEAF_PAGES,))
     assert [(row.before, row.after) for row in found.rows] == [
         ("uuid-v4 · char36", "uuid-v7 · char36"),
