@@ -212,6 +212,7 @@ RATIO = (
         (CLAIM + RATIO.replace('to = "uuid-v7"\n', "") + "value = 1\n", "ratio and difference have two sides"),
         (CLAIM + RATIO.replace('"ratio"', '"value"').replace('to = "uuid-v7"\n', "") + "value = 1\n",
          "times are compared only as ratios"),
+        (CLAIM + RATIO.replace('"ratio"', '"difference"') + "value = 1\n", "only figures that repeat exactly are"),
         (CLAIM + RATIO.replace("ratio", "computed") + "value = 1\n", "computed needs ours, and no trials"),
         ('[[claim]]\nid = "x"\nsource = "b"\nstatement = "s."\nreason = "r."\n', "'b'"),
     ],
