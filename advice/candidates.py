@@ -265,7 +265,7 @@ def _misses(needs: Needs, key_layout: Layout, column: Column, facts: Properties)
     reasons = {
         f"--type {needs.type}": f"it is {_NOUN[_type(column)]}",
         "--made-by client": "only a server can make it, because it counts rows",
-        "--made-by server": too_old if _any_version_makes(needs, key_layout) else "no version makes these keys",
+        "--made-by server": too_old if _newest_version_makes(needs, key_layout) else "no version makes these keys",
         "--sortable": f"it does not sort by time in a column of type {column.name}",
         "--unguessable": f"{facts.random_bits:.0f} of its bits are drawn for each key, too few against guessing",
         "--hides-time": secrets,
@@ -297,7 +297,7 @@ def _type(column: Column) -> str:
     return "uuid" if "uuid" in column.kinds else "bytes"
 
 
-def _any_version_makes(needs: Needs, key_layout: Layout) -> bool:
+def _newest_version_makes(needs: Needs, key_layout: Layout) -> bool:
     """Whether the newest known version of the server makes these keys itself."""
     newest = max(needs.on.versions.values(), default=0)
     keys = needs.on.server_keys

@@ -110,8 +110,8 @@ def _shown(answer: Answer) -> dict[str, tuple[Choice, str]]:
 
     show(order.best, "recommended")
     by_worker_id = order.runner_up and order.runner_up.candidate.properties.uniqueness == "worker id"
-    second = "writers have numbers" if by_worker_id else "".join(_WHEN[option] for option in order.gains[:1])
-    show(order.runner_up, second or "it is easier to get")
+    by_gain = _WHEN[order.gains[0]] if order.gains else "it is easier to get"
+    show(order.runner_up, "writers have numbers" if by_worker_id else by_gain)
     show(answer.existing, "it is there already")
     for one in (*order.meeting, *order.missing):
         if one.candidate.name in answer.needs.layouts:
@@ -155,7 +155,7 @@ def number_of(figure: Figure | None) -> str:
     """A figure with two decimals, none if it is large; a dash if it is not known."""
     if figure is None:
         return UNKNOWN
-    return f"{figure.value:,.{0 if figure.value >= 100 else 2}f}"
+    return f"{figure.value:,.0f}" if figure.value >= 100 else f"{figure.value:,.2f}"
 
 
 def steps(answer: Answer, option: Option) -> list[Statement]:

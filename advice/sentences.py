@@ -252,9 +252,9 @@ def layouts_asked_for(answer: Answer) -> list[str]:
     texts = [_of_asked(one, answer) for one in judged if one.candidate.label not in said]
     refused = {label.split(" ")[0]: why for label, why in answer.refused}  # by name: a label may end with a column
     texts += [f"`{name}` is no choice: {refused[name]}" for name in answer.needs.layouts if name in refused]
-    candidates_of = {one.candidate.name for one in judged} | refused.keys()
+    possible = {one.candidate.name for one in judged} | refused.keys()
     nobody = f"no client can make it alone, and {answer.needs.on.title} does not make such keys"
-    return texts + [f"`{name}` is no choice: {nobody}." for name in answer.needs.layouts if name not in candidates_of]
+    return texts + [f"`{name}` is no choice: {nobody}." for name in answer.needs.layouts if name not in possible]
 
 
 def _of_asked(one: Choice, answer: Answer) -> str:
@@ -291,9 +291,8 @@ def _by_server(answer: Answer) -> str:
     facts = answer.best.properties
     if answer.needs.made_by == "client" or (answer.needs.made_by == "any" and not facts.server):
         return ""
-    if facts.server:
-        return f", made by the server{facts.server.declaration and f' ({facts.server.declaration})'}"
-    return f", made by the server ({facts.default} as the column's default)"
+    how = facts.server.declaration if facts.server else f"{facts.default} as the column's default"
+    return f", made by the server ({how})" if how else ", made by the server"  # a declaration may be empty
 
 
 def _alike(one: Choice, other: Choice) -> bool:

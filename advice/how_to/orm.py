@@ -96,8 +96,7 @@ def snippet(orm: Orm, on: Engine, version: str, column: Column, name: str, *, by
     values |= {"setup": calls[0].setup.strip(), "call": calls[0].call} if calls else {}
     created = "\n".join(statement.sql for statement in create_table(on, version, column, name))
     values |= {"default": " ".join(default[1].split())} if (default := _DEFAULT.search(created)) else {}
-    origins = [f"{one.call} of {one.package} {one.version}{one.install and f' ({one.install})'}" for one in calls]
-    origin = f"Key: {'; or '.join(origins)}"
+    origin = f"Key: {'; or '.join(f'{one.call} of {one.origin}' for one in calls)}"
     for entry in orm.mapping:
         words = set(_WORD.findall(entry.code))
         if words <= values.keys() and entry.fits(on.name, column.name, name, by_server=by_server):

@@ -69,7 +69,7 @@ def ask(findings: Findings, inspector: Inspector, allow: Allow) -> Asked:
     """Reads the index of the key of the one table that was looked at. Errors as of `Inspector.whole`."""
     table = findings.tables[0]
     finding = table.key
-    if finding is None or finding.content is None or table.parts:
+    if finding is None or finding.content is None or table.partition_count:
         raise UsageError(f"--next: {headline(table)}")
     column = _column_of(finding)
     return Asked(table, finding, column, inspector.whole(table.table, finding.index, column, allow))

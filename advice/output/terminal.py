@@ -62,7 +62,7 @@ def _show_more(answer: Answer, console: Console, database: str) -> None:
         texts = filter(None, (f"\n{answer.mapping.title}:", answer.mapping.code, *answer.mapping.notes))
         console.print("\n".join(texts), markup=False, soft_wrap=True)
     for call in answer.calls:
-        console.print(f"{call.title}: {table.package(call)}\n  {call.call}", markup=False, soft_wrap=True)
+        console.print(f"{call.title}: {call.origin}\n  {call.call}", markup=False, soft_wrap=True)
     console.print(f"\nTo measure: {answer.command}", markup=False)
 
 
