@@ -79,8 +79,8 @@ class Answer:
     @property
     def command(self) -> str:
         """The command that measures what is forecast here."""
-        choices = [self.ranking.best, self.ranking.runner_up, *self.ranking.avoid[:1]]
-        compared = [one.candidate for one in choices if one]
+        order = self.ranking
+        compared = [one.candidate for one in (order.best, order.runner_up, *order.avoid[:1]) if one]
         return (
             f"keybench run --db {self.needs.on.name} "
             f"--layout {','.join(dict.fromkeys(one.name for one in compared))} "
@@ -112,26 +112,7 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
     # how to get the best, and what to do about the keys that the table has
     best = order.best.candidate
     existing = next((one for one in (*order.meeting, *order.missing) if one.candidate is today), None)
-    ways: Sequence[Option] = []
-    new_keys, decision = best, None  # `new_keys`: those that rows to come get
-    if existing and existing.candidate.label != best.label and not needs.public_id:
-        switched = for_new_rows(needs, existing.candidate, best, possible, _languages)
-        assert needs.existing
-        ways = options(
-            needs.on,
-            existing.candidate.table(needs.payload),
-            existing.candidate.name,
-            needs.existing.rows,
-            best.name,
-            coming(needs.rows, needs.existing),
-            rows_per_second=needs.rows_per_second,
-            new_column=best.column,
-            server=needs.server,
-            switched=switched.name if switched else "",
-        )
-        decision = decide(needs, ways, existing, order.best)
-        if switched and "switch" in decision.way.option.name:  # with a rebuild or without
-            new_keys = switched
+    ways, decision, new_keys = _ways(needs, existing, order.best, possible)
     calls: dict[str, LibraryCall] = {}
     for call in calls_for(new_keys.name):
         calls.setdefault(call.language, call)  # the first of each language is the one to prefer
@@ -151,6 +132,32 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
     )
 
 
+def _ways(
+    needs: Needs, existing: Choice | None, best: Choice, possible: Sequence[Candidate]
+) -> tuple[Sequence[Option], Decision | None, Candidate]:
+    """(what can be done about the keys that the table has, what to do of it, the keys that rows to come get). Nothing,
+    None and the best keys if it has none, or has the best, or gets a second id beside them."""
+    if not existing or existing.candidate.label == best.candidate.label or needs.public_id:
+        return [], None, best.candidate
+    switched = for_new_rows(needs, existing.candidate, best.candidate, possible, _languages)
+    assert needs.existing
+    ways = options(
+        needs.on,
+        existing.candidate.table(needs.payload),
+        existing.candidate.name,
+        needs.existing.rows,
+        best.candidate.name,
+        coming(needs.rows, needs.existing),
+        rows_per_second=needs.rows_per_second,
+        new_column=best.candidate.column,
+        server=needs.server,
+        switched=switched.name if switched else "",
+    )
+    decision = decide(needs, ways, existing, best)
+    switches = "switch" in decision.way.option.name  # with a rebuild or without
+    return ways, decision, switched if switched and switches else best.candidate
+
+
 def _languages(name: str) -> int:
     """In how many languages a well-kept library makes the layout."""
     return len({call.language for call in calls_for(name)})
@@ -167,9 +174,8 @@ def _mapping(needs: Needs, new_keys: Candidate) -> Snippet | None:
 def _public_id(needs: Needs) -> IndexForecast:
     """The index of random GUIDs beside the table's key."""
     column = needs.on.default_column("uuid", layout(RANDOM).shared_bits())
-    table = Table(
-        "t", column, needs.payload, "nonclustered", settings=needs.on.settings_of_versions.get(needs.version, {})
-    )
+    settings = needs.on.settings_of_versions.get(needs.version, {})
+    table = Table("t", column, needs.payload, "nonclustered", settings=settings)
     return forecast(ForecastCase(needs.on, table, RANDOM, needs.growth, needs.server))
 
 

@@ -70,8 +70,7 @@ def reason(answer: Answer, decision: Decision) -> str:
     way = decision.way if decision.worth_it or not decision.others else decision.others[0]
     if way is decision.stay:
         return f"{answer.place.capitalize()} ends at {spelled(way.index_bytes)}."
-    parts = _work(way, decision.stay)
-    parts.append(_end(answer, way, decision.stay))
+    parts = [*_work(way, decision.stay), _end(answer, way, decision.stay)]
     text = f"With {name_of(answer, way)}, {' and '.join(parts)}{_between(way, decision.stay)}."
     return f"{text} {what_changes(answer, way)}" if decision.worth_it else text
 

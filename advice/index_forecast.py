@@ -271,7 +271,7 @@ class _Index:
         filled = float(np.mean([one.density * one.leaf_pages / one.rows for one in simulated]))
         filled *= rows or self.growth.rows  # in % of a page, over all rows
         branches = float(np.mean([one.branch_pages / one.leaf_pages for one in simulated]))
-        page_bytes = int(getattr(self.model, "page_bytes", 0)) or self.question.on.page_bytes
+        page_bytes = int(getattr(self.model, "page_bytes", 0)) or self.question.on.page_bytes  # some models have none
         all_pages = pages.times(1 + branches)
         doubt = 0.1 * branches * pages.value if pages.half else 0.0  # 10 % of the branch pages
         # The more pages, the less is on each: the highest number of pages gives the lowest density.

@@ -162,11 +162,6 @@ def steps(answer: Answer, option: Option) -> list[Statement]:
     """The statements of one way to go from today's keys, in order; empty for staying."""
     assert answer.existing  # there are options only where the table has keys
     needs, old = answer.needs, answer.existing.candidate
-    return statements.steps(
-        option.name,
-        needs.on,
-        needs.version,
-        (old.column, old.name),
-        (answer.best.column, option.layout),
-        by_clients=needs.made_by == "client",
-    )
+    today, new = (old.column, old.name), (answer.best.column, option.layout)
+    by_clients = needs.made_by == "client"
+    return statements.steps(option.name, needs.on, needs.version, today, new, by_clients=by_clients)

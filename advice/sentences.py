@@ -113,7 +113,7 @@ def what_updates_do(answer: Answer) -> str:
 
 
 def _with_updates(answer: Answer, days: int, factor: float) -> str:
-    """The best key's index after so many days (0: at the end), with its updates."""
+    """The size of the best key's index after so many days (0: at the end), `factor` times as large by its updates."""
     needs = answer.needs
     share = days * _DAY * needs.rows_per_second / needs.rows if days else 1.0
     return spelled(answer.ranking.best.forecast.index_bytes.value * share * factor)
@@ -220,7 +220,7 @@ def ways_out(answer: Answer) -> str:
         for version in versions[versions.index(needs.version) + 1 :]
         if any(
             not one.misses and one.properties.by_server and one.properties.ascends
-            for one in candidates(replace(needs, version=version), lambda _: True)
+            for one in candidates(replace(needs, version=version), lambda _: True)  # of all layouts
         )
     )
     first = next(newer, "")
@@ -343,11 +343,9 @@ def _avoid(one: Choice, best: Choice, answer: Answer) -> str:
     size = its.index_bytes.value / of_best.index_bytes.value
     if size > ALIKE:
         why.append(f"{answer.place} is {size:.2f} × as large")
-    if its.splits.value > of_best.splits.value + 0.5:  # half a split for 1,000 rows
-        why.append(
-            f"it splits {its.splits.value:.1f} pages for each 1,000 rows, "
-            f"`{answer.best.name}` {of_best.splits.value:.1f}"
-        )
+    splits, fewer = its.splits.value, of_best.splits.value
+    if splits > fewer + 0.5:  # half a split for 1,000 rows
+        why.append(f"it splits {splits:.1f} pages for each 1,000 rows, `{answer.best.name}` {fewer:.1f}")
     if its.reads and its.reads.value >= KNEE:
         since = f" (reads begin at about {spoken(its.cost.knee.value)} rows)" if its.cost.knee else ""
         why.append(f"an insert reads {its.reads.value:.2f} pages from disk at the end{since}")

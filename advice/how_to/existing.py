@@ -154,8 +154,8 @@ def _option(name: Name, key_layout: str, draws: Sequence[Life], come: int, facto
 
     density = _figure([life.after.density for life in draws], swing, kind)
     splits = _figure([1000 * life.splits / come for life in draws], swing_of_splits, kind)
-    deviations = 1.96 * max(1, sum(life.splits for life in draws)) ** 0.5  # 1.96: 95 % of a count lies within them
-    noise = 1000 * deviations / (come * len(draws))
+    half = 1.96 * max(1, sum(life.splits for life in draws)) ** 0.5  # of the 95 % interval of a count
+    noise = 1000 * half / (come * len(draws))
     return Option(
         name,
         key_layout,

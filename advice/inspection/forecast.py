@@ -57,7 +57,7 @@ class Asked:
     finding: IndexFinding
     column: Column
     """As the page model needs it."""
-    there: WholeIndex
+    there: WholeIndex  # the index as it is now
 
     @property
     def a_day(self) -> float:

@@ -111,8 +111,7 @@ def content(sample: SampleHere, form: Form, now: int) -> Content:
         result = replace(result, instants=instants)
     if switches and switches[-1].clean:
         result = replace(result, latest=_keys_of(newest, n))
-    always = len(mixture) == 1 and mixture[0].family.first.layout.description.across == "always"
-    return replace(result, always=always)
+    return replace(result, always=len(mixture) == 1 and mixture[0].family.first.layout.description.across == "always")
 
 
 def _mixture(sample: SampleHere, form: Form, now: int) -> list[Component]:

@@ -130,8 +130,7 @@ def headline(one: TableFinding) -> str:
             reasons.append(ROWS_HIDDEN if ROWS_HIDDEN in table.rows_from else "no keys were seen")  # if no other
         why = reasons[0].rstrip(".") if reasons else "it has no primary key, unique index or foreign key"
         return f"{table.full_name} has {rows(table)}{size}, and keybench can say nothing of its keys: {why}."
-    keys = f"{_key(key)} is {_in_words(key)}"
-    return f"{table.full_name} has {rows(table)}{size}; its {keys}{_effect(key)}."
+    return f"{table.full_name} has {rows(table)}{size}; its {_key(key)} is {_in_words(key)}{_effect(key)}."
 
 
 _GO: Final[dict[Where, str]] = {

@@ -32,7 +32,7 @@ def layout_table(answer: Answer) -> AnswerTable:
     # Of layouts that agree in all figures, the first one gives the name: the best, or another that the answer names.
     discussed = [order.best, order.runner_up, answer.existing, *order.avoid]
     by_figures: dict[tuple[str, ...], Choice] = {}
-    for one in sorted(order.meeting, key=lambda one: (one is not order.best, one not in discussed)):
+    for one in sorted(order.meeting, key=lambda one: (one is not order.best, one not in discussed)):  # False first
         by_figures.setdefault(tuple(_figures(one).values()), one)
     choices = sorted(by_figures.values(), key=lambda one: one.moved.value)
     texts = [{"layout": one.candidate.label, **_figures(one)} for one in choices]

@@ -20,7 +20,7 @@ def show(answer: Answer, console: Console, *, everything: bool = False) -> None:
     """Prints the answer on one screen; `everything`: and after it all layouts, ways, statements and calls."""
     database, parts = f"{answer.needs.on.title} {answer.needs.version}".strip(), screen(answer)
     head, rows = parts.grid
-    grid = _grid(head, rows, parts.chosen, texts=(0, len(head) - 1))
+    grid = _grid(head, rows, parts.chosen, texts=(0, len(head) - 1))  # the last column is text, too
     above: list[RenderableType] = [Text(parts.do, "bold"), Text(parts.why), Text(), grid]
     basis = parts.basis if everything else f"{parts.basis} --all says more."
     below: list[RenderableType] = [
