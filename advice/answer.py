@@ -135,8 +135,8 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
 def _ways(
     needs: Needs, existing: Choice | None, best: Choice, possible: Sequence[Candidate]
 ) -> tuple[Sequence[Option], Decision | None, Candidate]:
-    """(what can be done about the keys that the table has, what to do of it, the keys that rows to come get). Nothing,
-    None and the best keys if it has none, or has the best, or gets a second id beside them."""
+    """(what can be done about the keys that the table has, the decision, the keys that rows to come get). Empty, None
+    and the best keys if the table has no keys, or has the best ones, or gets a second id beside them."""
     if not existing or existing.candidate.label == best.candidate.label or needs.public_id:
         return [], None, best.candidate
     switched = for_new_rows(needs, existing.candidate, best.candidate, possible, _languages)

@@ -51,10 +51,10 @@ class Properties:
     """Whether the column compares those bytes first by which the layout ascends."""
     sortable: bool
     """Whether keys sort by time in this column, over all writers."""
-    random_bits: float
+    random_bits: float  # drawn for each key
     tells: tuple[str, ...]
     """What a reader of one key learns."""
-    uniqueness: str
+    uniqueness: str  # what makes keys of several writers differ (`Description.uniqueness`)
     contention: Contention
 
     @property
@@ -218,12 +218,12 @@ def for_new_rows(
     Else those that most languages make, of all that ascend in it and meet the needs. None if there are none, or if
     today's keys ascend. `languages`: in how many languages a well-kept library makes a layout."""
     held = (today.layout.kind, today.layout.key_bytes)  # what today's column holds
-    alike = [one.layout for one in (best, *others) if (one.layout.kind, one.layout.key_bytes) == held]
-    if best.layout in alike and (best.column == today.column or best.layout.suits(today.column)):
+    of_same_size = [one.layout for one in (best, *others) if (one.layout.kind, one.layout.key_bytes) == held]
+    if best.layout in of_same_size and (best.column == today.column or best.layout.suits(today.column)):
         return _candidate(needs, best.layout, today.column)
     if today.properties.ascends:
         return None
-    by_name = {one.name: one for one in alike if one.suits(today.column)}
+    by_name = {one.name: one for one in of_same_size if one.suits(today.column)}  # each layout once
     fitting = (_candidate(needs, one, today.column) for one in by_name.values())
     # the type is that of today's column, which stays; nobody has to number the writers
     possible = [

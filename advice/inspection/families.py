@@ -205,7 +205,7 @@ def families(ways: Sequence[Interpretation], n: int, now: int) -> list[Family]:
                 so_far.append(family)
             else:
                 so_far[place] = replace(so_far[place], members=(*so_far[place].members, *family.members))
-    return [one for one in so_far if not any(_within(one, other) for other in so_far)]
+    return [one for one in so_far if not any(_is_needless(one, other) for other in so_far)]
 
 
 def _family(member: Member, n: int, now: int) -> Family | None:
@@ -226,11 +226,11 @@ def _family(member: Member, n: int, now: int) -> Family | None:
     return Family((member,), fits, times, np.where(fits, bits, -np.inf))
 
 
-def _within(one: Family, other: Family) -> bool:
-    """Whether a family fits, by chance, some of the keys of another one, and reads the same times from them. With the
-    same fixed bits, its finer clock refuses some values, and these keys have none of them. With more fixed bits, no
-    more keys have them than random bits would give. Such keys count by their times, since keys of one time often have
-    the same bits."""
+def _is_needless(one: Family, other: Family) -> bool:
+    """Whether `one` fits, by chance, some of the keys of `other`, and reads the same times from them. With the same
+    fixed bits, it fits those that its finer clock does not refuse. With more fixed bits, it fits no more of them than
+    have these bits by chance; they are counted by their different times, since keys of one time often have the same
+    bits."""
     if one.first.reading is not other.first.reading or one.times is None or other.times is None:
         return False
     if one.fits.sum() >= other.fits.sum() or (one.fits & ~other.fits).any():  # not only some of its keys

@@ -107,14 +107,14 @@ def _column_of(finding: IndexFinding) -> Column:
         raise UsageError(f"--next does not know keys that are stored as {keys.spelled}.")
     width = 36 if keys.spelled else column.width or keys.layout.key_bytes  # `column.width`: of integers alone
     order: Order = column.order if column.form == "uuid" else keys.order
-    form: Form = "int" if column.form == "int" else "text" if column.form == "text" else "bytes"
+    form: Form = "int" if column.form == "int" else "text" if column.form == "text" else "bytes"  # a UUID is bytes
     return Column("key", column.sql_type, frozenset({keys.layout.kind}), order, form, width=width)
 
 
 def outcome(there: WholeIndex, name: str, come: EncodedKeys, *, rebuilt: bool) -> NextIndex:
     """The index after the keys `come` of the layout `name`, in order of arrival and as the column stores them."""
     keys = np.concatenate([there.keys, come])
-    ranks = ranked(sort_words(Keys(keys, "int" if keys.ndim == 1 else "bytes"), "rfc"))
+    ranks = ranked(sort_words(Keys(keys, "int" if keys.ndim == 1 else "bytes"), "rfc"))  # integers have shape (n,)
     old, new = ranks[: len(there.keys)], ranks[len(there.keys) :]
     if (np.diff(old) < 0).any():
         raise UsageError("the index is not in the order of its bytes (a collation?), which no page model knows.")
