@@ -80,7 +80,7 @@ def options(on: Engine, version: str, one: TableFinding, column: ColumnHere, key
     # counters alike differ in how far they go: the one that ends where the column does
     takes = on.column(column_name).accepts_all if column_name else lambda _: True
     name = next((each for each in keys.layouts if takes(layout(each).shared_bits())), keys.layouts[0])
-    payload = max(0, round((one.table.row_bytes or 100.0 + keys.layout.key_bytes) - keys.layout.key_bytes))
+    payload = max(0, round(one.table.row_bytes - keys.layout.key_bytes)) if one.table.row_bytes else 100  # the default
     return {
         "db": f"{on.name}:{known_version}" if known_version else on.name,
         "rows": str(round(rows + a_year)),
