@@ -79,8 +79,8 @@ class Answer:
     @property
     def command(self) -> str:
         """The command that measures what is forecast here."""
-        choices = [self.ranking.best, self.ranking.runner_up, *self.ranking.avoid[:1]]
-        compared = [one.candidate for one in choices if one]
+        order = self.ranking
+        compared = [one.candidate for one in (order.best, order.runner_up, *order.avoid[:1]) if one]
         return (
             f"keybench run --db {self.needs.on.name} "
             f"--layout {','.join(dict.fromkeys(one.name for one in compared))} "
@@ -93,17 +93,17 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
     """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs. `foreign`: also
     layouts whose order the column undoes. They are never chosen, and take as long as all others."""
     # forecast all candidates, and put those that have one in order
-    choices = candidates(needs, lambda name: bool(calls_for(name)))
-    if all(one.misses for one in choices):
-        raise UsageError(_contradiction(needs, choices))
+    possible = candidates(needs, lambda name: bool(calls_for(name)))
+    if all(one.misses for one in possible):
+        raise UsageError(_contradiction(needs, possible))
     named = {*needs.layouts, *([needs.existing.layout] if needs.existing else [])}
-    fitting = [one for one in choices if one.fits or one.name in named]
+    fitting = [one for one in possible if one.fits or one.name in named]
     if not foreign and any(not one.misses for one in fitting):
-        choices = fitting
-    outcomes = list(zip(choices, _forecasts(needs, choices), strict=True))
+        possible = fitting
+    outcomes = list(zip(possible, _forecasts(needs, possible), strict=True))
     refused = [(one.label, why) for one, why in outcomes if isinstance(why, str)]
     forecasts = [(one, outcome) for one, outcome in outcomes if isinstance(outcome, IndexForecast)]
-    today = _today(choices, needs.existing)
+    today = _today(possible, needs.existing)
     order = ranking(
         judge(forecasts, needs), needs.made_by, _languages, is_today=lambda one: one is today, named=needs.layouts
     )
@@ -112,26 +112,7 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
     # how to get the best, and what to do about the keys that the table has
     best = order.best.candidate
     existing = next((one for one in (*order.meeting, *order.missing) if one.candidate is today), None)
-    ways: Sequence[Option] = []
-    new_keys, decision = best, None  # `new_keys`: those that rows to come get
-    if existing and existing.candidate.label != best.label and not needs.public_id:
-        switched = for_new_rows(needs, existing.candidate, best, choices, _languages)
-        assert needs.existing
-        ways = options(
-            needs.on,
-            existing.candidate.table(needs.payload),
-            existing.candidate.name,
-            needs.existing.rows,
-            best.name,
-            coming(needs.rows, needs.existing),
-            rows_per_second=needs.rows_per_second,
-            new_column=best.column,
-            server=needs.server,
-            switched=switched.name if switched else "",
-        )
-        decision = decide(needs, ways, existing, order.best)
-        if switched and "switch" in decision.way.option.name:
-            new_keys = switched
+    ways, decision, new_keys = _ways(needs, existing, order.best, possible)
     calls: dict[str, LibraryCall] = {}
     for call in calls_for(new_keys.name):
         calls.setdefault(call.language, call)  # the first of each language is the one to prefer
@@ -151,6 +132,32 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
     )
 
 
+def _ways(
+    needs: Needs, existing: Choice | None, best: Choice, possible: Sequence[Candidate]
+) -> tuple[Sequence[Option], Decision | None, Candidate]:
+    """(what can be done about the keys that the table has, the decision, the keys that rows to come get). Empty, None
+    and the best keys if the table has no keys, or has the best ones, or gets a second id beside them."""
+    if not existing or existing.candidate.label == best.candidate.label or needs.public_id:
+        return [], None, best.candidate
+    switched = for_new_rows(needs, existing.candidate, best.candidate, possible, _languages)
+    assert needs.existing
+    ways = options(
+        needs.on,
+        existing.candidate.table(needs.payload),
+        existing.candidate.name,
+        needs.existing.rows,
+        best.candidate.name,
+        coming(needs.rows, needs.existing),
+        rows_per_second=needs.rows_per_second,
+        new_column=best.candidate.column,
+        server=needs.server,
+        switched=switched.name if switched else "",
+    )
+    decision = decide(needs, ways, existing, best)
+    switches = "switch" in decision.way.option.name  # with a rebuild or without
+    return ways, decision, switched if switched and switches else best.candidate
+
+
 def _languages(name: str) -> int:
     """In how many languages a well-kept library makes the layout."""
     return len({call.language for call in calls_for(name)})
@@ -167,28 +174,27 @@ def _mapping(needs: Needs, new_keys: Candidate) -> Snippet | None:
 def _public_id(needs: Needs) -> IndexForecast:
     """The index of random GUIDs beside the table's key."""
     column = needs.on.default_column("uuid", layout(RANDOM).shared_bits())
-    table = Table(
-        "t", column, needs.payload, "nonclustered", settings=needs.on.settings_of_versions.get(needs.version, {})
-    )
+    settings = needs.on.settings_of_versions.get(needs.version, {})
+    table = Table("t", column, needs.payload, "nonclustered", settings=settings)
     return forecast(ForecastCase(needs.on, table, RANDOM, needs.growth, needs.server))
 
 
-def _today(choices: Sequence[Candidate], existing: ExistingKeys | None) -> Candidate | None:
+def _today(possible: Sequence[Candidate], existing: ExistingKeys | None) -> Candidate | None:
     """The candidate with the keys that the table has, in the column that the user named, else in the usual one. None if
     the table has no keys."""
-    same = [one for one in choices if existing and one.name == existing.layout]
+    same = [one for one in possible if existing and one.name == existing.layout]
     if existing and existing.column:
         same = [one for one in same if one.column.name == existing.column]
     usual = [one for one in same if one.label == one.name]  # a label has the column only if it is unusual
     return next(iter([*usual, *same]), None)
 
 
-def _forecasts(needs: Needs, choices: Sequence[Candidate]) -> list[IndexForecast | str]:
+def _forecasts(needs: Needs, possible: Sequence[Candidate]) -> list[IndexForecast | str]:
     """The forecast of each candidate, or why there is none: its keys may end before the table does."""
 
     def forecast_or_reason(candidate: Candidate) -> IndexForecast | str:
-        shared, _ = candidate.layout.shared_bits()
-        greatest = (1 << len(shared) - int(shared.sum())) - 1  # all other bits are 1
+        shared, _ = candidate.layout.shared_bits()  # which bits are the same in all its keys
+        greatest = (1 << (len(shared) - int(shared.sum()))) - 1  # all other bits are 1
         if candidate.layout.kind == "int" and candidate.layout.reads_clock == "never" and needs.rows > greatest:
             return f"the greatest of them is {greatest:,}"  # a counter: a forecast from fewer rows would not notice it
         table = candidate.table(needs.payload)
@@ -198,15 +204,15 @@ def _forecasts(needs: Needs, choices: Sequence[Candidate]) -> list[IndexForecast
             return str(why)
 
     with ThreadPoolExecutor(_CORES) as pool:
-        return list(pool.map(forecast_or_reason, choices))
+        return list(pool.map(forecast_or_reason, possible))
 
 
-def _contradiction(needs: Needs, choices: Sequence[Candidate]) -> str:
+def _contradiction(needs: Needs, possible: Sequence[Candidate]) -> str:
     """Why no layout is left: what each condition alone leaves out, and which one to drop."""
     asked = " ".join(needs.conditions)
     lines = []
     for option in needs.conditions:
-        left = [one.name for one in choices if set(one.missed_options) <= {option}]  # those that miss nothing else
+        left = [one.name for one in possible if set(one.missed_options) <= {option}]  # those that miss nothing else
         if left:
             lines.append(f"without {option}, {', '.join(f'`{name}`' for name in list(dict.fromkeys(left))[:3])}")
     advice = f"drop one: {'; '.join(lines)}." if lines else "drop two of them or more."

@@ -51,10 +51,10 @@ class Properties:
     """Whether the column compares those bytes first by which the layout ascends."""
     sortable: bool
     """Whether keys sort by time in this column, over all writers."""
-    random_bits: float
+    random_bits: float  # drawn for each key
     tells: tuple[str, ...]
     """What a reader of one key learns."""
-    uniqueness: str
+    uniqueness: str  # what makes keys of several writers differ (`Description.uniqueness`)
     contention: Contention
 
     @property
@@ -218,12 +218,12 @@ def for_new_rows(
     Else those that most languages make, of all that ascend in it and meet the needs. None if there are none, or if
     today's keys ascend. `languages`: in how many languages a well-kept library makes a layout."""
     held = (today.layout.kind, today.layout.key_bytes)  # what today's column holds
-    alike = [one.layout for one in (best, *others) if (one.layout.kind, one.layout.key_bytes) == held]
-    if best.layout in alike and (best.column == today.column or best.layout.suits(today.column)):
+    of_same_size = [one.layout for one in (best, *others) if (one.layout.kind, one.layout.key_bytes) == held]
+    if best.layout in of_same_size and (best.column == today.column or best.layout.suits(today.column)):
         return _candidate(needs, best.layout, today.column)
     if today.properties.ascends:
         return None
-    by_name = {one.name: one for one in alike if one.suits(today.column)}
+    by_name = {one.name: one for one in of_same_size if one.suits(today.column)}  # each layout once
     fitting = (_candidate(needs, one, today.column) for one in by_name.values())
     # the type is that of today's column, which stays; nobody has to number the writers
     possible = [
@@ -265,7 +265,7 @@ def _misses(needs: Needs, key_layout: Layout, column: Column, facts: Properties)
     reasons = {
         f"--type {needs.type}": f"it is {_NOUN[_type(column)]}",
         "--made-by client": "only a server can make it, because it counts rows",
-        "--made-by server": too_old if _any_version_makes(needs, key_layout) else "no version makes these keys",
+        "--made-by server": too_old if _newest_version_makes(needs, key_layout) else "no version makes these keys",
         "--sortable": f"it does not sort by time in a column of type {column.name}",
         "--unguessable": f"{facts.random_bits:.0f} of its bits are drawn for each key, too few against guessing",
         "--hides-time": secrets,
@@ -297,7 +297,7 @@ def _type(column: Column) -> str:
     return "uuid" if "uuid" in column.kinds else "bytes"
 
 
-def _any_version_makes(needs: Needs, key_layout: Layout) -> bool:
+def _newest_version_makes(needs: Needs, key_layout: Layout) -> bool:
     """Whether the newest known version of the server makes these keys itself."""
     newest = max(needs.on.versions.values(), default=0)
     keys = needs.on.server_keys

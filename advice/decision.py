@@ -63,7 +63,7 @@ def decide(needs: Needs, options: Sequence[Option], today: Choice, best: Choice)
     rows_to_come = coming(needs.rows, needs.existing)
     leaf_bytes = best.forecast.bytes_a_leaf
 
-    def way_of(option: Option) -> OptionCost:
+    def cost_of(option: Option) -> OptionCost:
         new_keys = today if option.name == "stay" else best
         index = option.leaf_pages.value * leaf_bytes
         reads = new_keys.forecast.reads.value if new_keys.forecast.reads else None
@@ -74,6 +74,6 @@ def decide(needs: Needs, options: Sequence[Option], today: Choice, best: Choice)
         total = index + rows_to_come * (log + leaf_bytes * (reads or 0.0)) + built + elsewhere
         return OptionCost(option, index, reads, total)
 
-    by_name = {option.name: way_of(option) for option in options}
+    by_name = {option.name: cost_of(option) for option in options}
     others = sorted((by_name[name] for name in _TO_CHOOSE if name in by_name), key=lambda one: one.total)
     return Decision(by_name["stay"], others, rows_to_come)

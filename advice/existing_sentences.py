@@ -35,15 +35,15 @@ def _not_worth_it(answer: Answer, decision: Decision) -> str:
     return f"{name} {saved} ({spelled(decision.saved)}), {small}"
 
 
-def _has_layout(answer: Answer, way: OptionCost) -> bool:
-    """Whether the old rows have the layout that the new ones get."""
+def _keeps_layout(answer: Answer, way: OptionCost) -> bool:
+    """Whether new rows get keys of the layout that the old ones have."""
     return answer.existing is not None and answer.existing.candidate.name == way.option.layout
 
 
 def name_of(answer: Answer, way: OptionCost) -> str:
     """The way to go, as a noun phrase."""
     new, kind = f"`{way.option.layout}`", answer.best.type_name
-    then = "" if _has_layout(answer, way) else f", {new} for new rows"
+    then = "" if _keeps_layout(answer, way) else f", {new} for new rows"
     names: dict[Name, str] = {
         "stay": "today's keys",
         "switch": f"{new} for new rows",
@@ -56,7 +56,7 @@ def name_of(answer: Answer, way: OptionCost) -> str:
 def instruction(answer: Answer, way: OptionCost) -> str:
     """What to do, for a way other than to stay."""
     new, kind = f"`{way.option.layout}`", answer.best.type_name
-    then = "" if _has_layout(answer, way) else f", and give new rows {new} keys"
+    then = "" if _keeps_layout(answer, way) else f", and give new rows {new} keys"
     instructions: dict[Name, str] = {
         "switch": f"Give new rows {new} keys and leave the old ones",
         "switch-rebuild-later": f"Give new rows {new} keys, and rebuild {answer.place} afterwards",
@@ -70,8 +70,7 @@ def reason(answer: Answer, decision: Decision) -> str:
     way = decision.way if decision.worth_it or not decision.others else decision.others[0]
     if way is decision.stay:
         return f"{answer.place.capitalize()} ends at {spelled(way.index_bytes)}."
-    parts = _work(way, decision.stay)
-    parts.append(_end(answer, way, decision.stay))
+    parts = [*_work(way, decision.stay), _end(answer, way, decision.stay)]
     text = f"With {name_of(answer, way)}, {' and '.join(parts)}{_between(way, decision.stay)}."
     return f"{text} {what_changes(answer, way)}" if decision.worth_it else text
 

@@ -10,7 +10,6 @@ Kind = Literal["exact model", "scaled", "unconfirmed model"]
 """What a figure rests on: all rows through a page model that servers have confirmed; a smaller page model, scaled to
 the number of rows; either of these for an engine whose model no server has confirmed."""
 
-
 FEWEST_ROWS: Final = 1_000
 """Of a table that advice is for."""
 LEAST_SHARE: Final = 0.10

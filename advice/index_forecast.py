@@ -156,8 +156,8 @@ class _Index:
 
     def __init__(self, question: ForecastCase) -> None:
         self.question, self.growth = question, question.growth
-        self.place = (question.on.name, repr(question.table))
-        self.model = once(("model", *self.place), lambda: question.on.page_model(question.table))
+        self.cache_key = (question.on.name, repr(question.table))  # for `once`: what all layouts in a table share
+        self.model = once(("model", *self.cache_key), lambda: question.on.page_model(question.table))
         self.sized = isinstance(self.model, SizedByValue)
         """Whether a row's bytes depend on its key."""
 
@@ -184,7 +184,7 @@ class _Index:
         if isinstance(model, SizedByValue):
             return self.of_first_rows(self.rows(rows), 0.0)
         checkpoints = _batches(rows // 4, rows)
-        stats = once(("ascending", *self.place, rows), lambda: model.insert(np.arange(rows), checkpoints))
+        stats = once(("ascending", *self.cache_key, rows), lambda: model.insert(np.arange(rows), checkpoints))
         return self._of_stretch(stats, first, 0.0)
 
     def of_first_rows(self, first: Rows, reach: float) -> IndexForecast:
@@ -203,15 +203,14 @@ class _Index:
         # The rule of three: what did not happen in n rows happens in 3 / n of all rows at most (95 % sure).
         unseen = 3 * rest / stats.rows
         splits = Figure.around(splits.value, splits.half + (unseen if splits.value < unseen else 0.0), kind)
-        few, leaves_a_row = first.first(max(_FIRST, int(_LENGTHS * reach))), stats.leaf_pages / stats.rows
-        cost = row_cost.of_first_rows(
-            self.model, few, reach, leaves_a_row, self.question.server, self.growth, self._kind()
-        )
+        for_cost = first.first(max(_FIRST, int(_LENGTHS * reach)))
+        leaves_a_row, server = stats.leaf_pages / stats.rows, self.question.server
+        cost = row_cost.of_first_rows(self.model, for_cost, reach, leaves_a_row, server, self.growth, self._kind())
         return self._forecast(pages, splits, [stats], cost, stats.rows + rest)
 
     def of_random_keys(self) -> IndexForecast:
         """The index where keys are in no order; computed once, since it is the same for all such layouts in a table."""
-        return once(("random", *self.place, self.growth, self.question.server), self._of_random_keys)
+        return once(("random", *self.cache_key, self.growth, self.question.server), self._of_random_keys)
 
     def _of_random_keys(self) -> IndexForecast:
         """Forecast from small indexes: their leaves by Yao's rule, their splits for each leaf, and their cost."""
@@ -247,7 +246,7 @@ class _Index:
         if not isinstance(model, SizedByValue) or rows >= self.growth.rows:
             return 1.0
         sizes = model.sizes(self.rows(_SPREAD, spread=True).keys)
-        later, earlier = sizes[len(sizes) * rows // self.growth.rows :], model.sizes(first.keys)
+        later, earlier = sizes[len(sizes) * rows // self.growth.rows :], model.sizes(first.keys)  # behind the first
         ascending = np.arange(_SPREAD)
         leaves_by_size = np.zeros(int(max(later.max(), earlier.max())) + 1)
         for size in np.union1d(later, earlier):
@@ -261,7 +260,7 @@ class _Index:
         if isinstance(model, SizedByValue):
             return model.insert(ranks, checkpoints, sizes=model.sizes(rows.keys))
         order = hashlib.blake2b(ranks.tobytes()).digest()
-        return once(("index", *self.place, order, *checkpoints), lambda: model.insert(ranks, checkpoints))
+        return once(("index", *self.cache_key, order, *checkpoints), lambda: model.insert(ranks, checkpoints))
 
     def _forecast(
         self, pages: Figure, splits: Figure, simulated: Sequence[PageStats], cost: RowCost, rows: float | None = None
@@ -272,7 +271,7 @@ class _Index:
         filled = float(np.mean([one.density * one.leaf_pages / one.rows for one in simulated]))
         filled *= rows or self.growth.rows  # in % of a page, over all rows
         branches = float(np.mean([one.branch_pages / one.leaf_pages for one in simulated]))
-        page_bytes = int(getattr(self.model, "page_bytes", 0)) or self.question.on.page_bytes
+        page_bytes = int(getattr(self.model, "page_bytes", 0)) or self.question.on.page_bytes  # some models have none
         all_pages = pages.times(1 + branches)
         doubt = 0.1 * branches * pages.value if pages.half else 0.0  # 10 % of the branch pages
         # The more pages, the less is on each: the highest number of pages gives the lowest density.

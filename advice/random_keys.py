@@ -79,7 +79,7 @@ def _around_mean(model: PageModel, rows: int) -> tuple[float, float, list[PageSt
         explained += float(((relative - 1) ** 2).sum() - ((relative - wave) ** 2).sum())
         small.append(stats)
         means.append(float(leaves_a_row.mean()))
-    # the wave over the last doubling before `rows`, and at `rows`
+    # the wave over the doubling with `rows` in its middle, and at `rows`
     doubling = [rows * 2 ** (i / _POINTS - 0.5) for i in range(_POINTS)]
     wave = _wave([one.page_rows for one in small], [*doubling, rows])
     leaves = rows * np.array(means) * (wave[-1] if explained > 0 else 1.0)

@@ -166,7 +166,7 @@ def _ease(
 
 
 def easiest(judged: Sequence[Choice], languages: Callable[[str], int]) -> Choice | None:
-    """Of those that move about as few bytes as the first, the cheapest, the one that is easiest to get; else None."""
+    """The easiest to get of those that move about as few bytes as the first, which moves fewest; None if none are."""
     if not judged:
         return None
     alike = [one for one in judged if one.moved.value <= ALIKE * judged[0].moved.value]
@@ -187,7 +187,7 @@ def _avoided(ordered: Sequence[Choice], best: Choice, runner_up: Choice | None) 
         and _disturbs(one, best)
         and (one.meets or one.candidate.name == RANDOM)
     ]
-    worse.sort(key=lambda one: one.candidate.name != RANDOM)
+    worse.sort(key=lambda one: one.candidate.name != RANDOM)  # False is first: random GUIDs
     by_size: dict[float, Choice] = {}
     for one in worse:  # layouts whose indexes are equally large grow alike: one stands for all
         by_size.setdefault(one.forecast.index_bytes.value, one)

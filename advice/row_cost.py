@@ -134,8 +134,8 @@ def of_first_rows(
     growth: Growth,
     kind: Kind,
 ) -> RowCost:
-    """The cost of a row in a load whose rows reach back by `reach` rows, from its first `rows`. UNKNOWN if the model
-    has no cache, or the pages in use do not fit into the server's."""
+    """The cost of a row in a load whose rows reach back by `reach` rows, from its first `rows`; `leaves_a_row`: leaf
+    pages for each row. UNKNOWN if the model has no cache, or the pages in use do not fit into the server's."""
     page_size = page_bytes(model)
     # bytes of the pages in use; the cache of the simulation holds them, and so does the server's
     touched = _LENGTHS * max(1.0, reach) * _PAGES_A_ROW * leaves_a_row * page_size
@@ -263,7 +263,7 @@ def _cost(
     pages: Sequence[float] | None = None,
 ) -> LoadCost:
     """The model's cost of these rows in parts that end at `ends`; `pages`: leaves that the index has in each part."""
-    stored = rows.words.astype(">u8").view(np.uint8)
+    stored = rows.words.astype(">u8").view(np.uint8)  # their bytes, the highest first
     shared = [round(one, 2) for one in shared_bytes(stored, rows.ranks, ends)]  # rounded: more loads share a result
     writers = rows.writers if int(rows.writers.max()) else None  # None: writer 0 sends all rows
     load = Load(rows.ranks, ends.tolist(), rows_per_tx, writers=writers, shared=shared, index_pages=pages)

@@ -110,8 +110,8 @@ def _shown(answer: Answer) -> dict[str, tuple[Choice, str]]:
 
     show(order.best, "recommended")
     by_worker_id = order.runner_up and order.runner_up.candidate.properties.uniqueness == "worker id"
-    second = "writers have numbers" if by_worker_id else "".join(_WHEN[option] for option in order.gains[:1])
-    show(order.runner_up, second or "it is easier to get")
+    by_gain = _WHEN[order.gains[0]] if order.gains else "it is easier to get"
+    show(order.runner_up, "writers have numbers" if by_worker_id else by_gain)
     show(answer.existing, "it is there already")
     for one in (*order.meeting, *order.missing):
         if one.candidate.name in answer.needs.layouts:
@@ -155,18 +155,13 @@ def number_of(figure: Figure | None) -> str:
     """A figure with two decimals, none if it is large; a dash if it is not known."""
     if figure is None:
         return UNKNOWN
-    return f"{figure.value:,.{0 if figure.value >= 100 else 2}f}"
+    return f"{figure.value:,.0f}" if figure.value >= 100 else f"{figure.value:,.2f}"
 
 
 def steps(answer: Answer, option: Option) -> list[Statement]:
     """The statements of one way to go from today's keys, in order; empty for staying."""
     assert answer.existing  # there are options only where the table has keys
     needs, old = answer.needs, answer.existing.candidate
-    return statements.steps(
-        option.name,
-        needs.on,
-        needs.version,
-        (old.column, old.name),
-        (answer.best.column, option.layout),
-        by_clients=needs.made_by == "client",
-    )
+    today, new = (old.column, old.name), (answer.best.column, option.layout)
+    by_clients = needs.made_by == "client"
+    return statements.steps(option.name, needs.on, needs.version, today, new, by_clients=by_clients)

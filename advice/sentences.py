@@ -113,7 +113,7 @@ def what_updates_do(answer: Answer) -> str:
 
 
 def _with_updates(answer: Answer, days: int, factor: float) -> str:
-    """The best key's index after so many days (0: at the end), with its updates."""
+    """The size of the best key's index after so many days (0: at the end), `factor` times as large by its updates."""
     needs = answer.needs
     share = days * _DAY * needs.rows_per_second / needs.rows if days else 1.0
     return spelled(answer.ranking.best.forecast.index_bytes.value * share * factor)
@@ -220,7 +220,7 @@ def ways_out(answer: Answer) -> str:
         for version in versions[versions.index(needs.version) + 1 :]
         if any(
             not one.misses and one.properties.by_server and one.properties.ascends
-            for one in candidates(replace(needs, version=version), lambda _: True)
+            for one in candidates(replace(needs, version=version), lambda _: True)  # of all layouts
         )
     )
     first = next(newer, "")
@@ -252,9 +252,9 @@ def layouts_asked_for(answer: Answer) -> list[str]:
     texts = [_of_asked(one, answer) for one in judged if one.candidate.label not in said]
     refused = {label.split(" ")[0]: why for label, why in answer.refused}  # by name: a label may end with a column
     texts += [f"`{name}` is no choice: {refused[name]}" for name in answer.needs.layouts if name in refused]
-    candidates_of = {one.candidate.name for one in judged} | refused.keys()
+    possible = {one.candidate.name for one in judged} | refused.keys()
     nobody = f"no client can make it alone, and {answer.needs.on.title} does not make such keys"
-    return texts + [f"`{name}` is no choice: {nobody}." for name in answer.needs.layouts if name not in candidates_of]
+    return texts + [f"`{name}` is no choice: {nobody}." for name in answer.needs.layouts if name not in possible]
 
 
 def _of_asked(one: Choice, answer: Answer) -> str:
@@ -291,9 +291,8 @@ def _by_server(answer: Answer) -> str:
     facts = answer.best.properties
     if answer.needs.made_by == "client" or (answer.needs.made_by == "any" and not facts.server):
         return ""
-    if facts.server:
-        return f", made by the server{facts.server.declaration and f' ({facts.server.declaration})'}"
-    return f", made by the server ({facts.default} as the column's default)"
+    how = facts.server.declaration if facts.server else f"{facts.default} as the column's default"
+    return f", made by the server ({how})" if how else ", made by the server"  # a declaration may be empty
 
 
 def _alike(one: Choice, other: Choice) -> bool:
@@ -344,11 +343,9 @@ def _avoid(one: Choice, best: Choice, answer: Answer) -> str:
     size = its.index_bytes.value / of_best.index_bytes.value
     if size > ALIKE:
         why.append(f"{answer.place} is {size:.2f} × as large")
-    if its.splits.value > of_best.splits.value + 0.5:  # half a split for 1,000 rows
-        why.append(
-            f"it splits {its.splits.value:.1f} pages for each 1,000 rows, "
-            f"`{answer.best.name}` {of_best.splits.value:.1f}"
-        )
+    splits, fewer = its.splits.value, of_best.splits.value
+    if splits > fewer + 0.5:  # half a split for 1,000 rows
+        why.append(f"it splits {splits:.1f} pages for each 1,000 rows, `{answer.best.name}` {fewer:.1f}")
     if its.reads and its.reads.value >= KNEE:
         since = f" (reads begin at about {spoken(its.cost.knee.value)} rows)" if its.cost.knee else ""
         why.append(f"an insert reads {its.reads.value:.2f} pages from disk at the end{since}")

@@ -120,8 +120,8 @@ def options(
             draws.append(lives(on, way.table, keys, there, way.start, rebuilt_after=len(way.names) > 1))
         layouts, rows = (way.old, way.new), (rows_there, rows_to_come)
         log = log_bytes(on, way.table, layouts, rows, rows_per_second, server, way.start)
-        for name, of_name in zip(way.names, zip(*draws, strict=True), strict=True):
-            results[name] = replace(_option(name, way.new, of_name, come, factor, on), log_bytes=log)
+        for name, its_lives in zip(way.names, zip(*draws, strict=True), strict=True):
+            results[name] = replace(_option(name, way.new, its_lives, come, factor, on), log_bytes=log)
             if by_yao and way.start == "inserted":
                 leaves = [random_growth(model, n)[0] for n in (rows_there, sum(rows))]  # type: ignore[arg-type]
                 results[name] = _with_leaves(results[name], *leaves)
@@ -154,8 +154,8 @@ def _option(name: Name, key_layout: str, draws: Sequence[Life], come: int, facto
 
     density = _figure([life.after.density for life in draws], swing, kind)
     splits = _figure([1000 * life.splits / come for life in draws], swing_of_splits, kind)
-    deviations = 1.96 * max(1, sum(life.splits for life in draws)) ** 0.5  # 1.96 of a counted number
-    noise = 1000 * deviations / (come * len(draws))
+    half = 1.96 * max(1, sum(life.splits for life in draws)) ** 0.5  # of the 95 % interval of a count
+    noise = 1000 * half / (come * len(draws))
     return Option(
         name,
         key_layout,
@@ -168,8 +168,8 @@ def _option(name: Name, key_layout: str, draws: Sequence[Life], come: int, facto
 
 
 def _with_leaves(option: Option, before: float, after: float) -> Option:
-    """The option by Yao's numbers of leaves: `before` the rows to come and, if today's keys stay, `after` them. New
-    keys of another layout add as many leaves as in the simulation; a rebuild at the end leaves as many as there."""
+    """The option with Yao's numbers of leaves of today's keys: `before` the rows to come and, where new rows get such
+    keys, too, `after` them. Other keys add as many leaves as simulated; a rebuild at the end leaves as many as that."""
     if option.name == "switch-rebuild-later":
         at_end = option.leaf_pages.value
     elif option.name == "stay":

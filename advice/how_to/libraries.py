@@ -63,6 +63,11 @@ class LibraryCall(BaseModel):
     """The page or file that was read."""
     checked: Checked = "documentation"
 
+    @property
+    def origin(self) -> str:
+        """The library with its version, and how to get it."""
+        return f"{self.package} {self.version}" + (f" ({self.install})" if self.install else "")
+
 
 def calls_for(name: str) -> list[LibraryCall]:
     """The calls for a layout, the first of each language the one to prefer; empty where no library makes such keys.

@@ -93,10 +93,12 @@ def snippet(orm: Orm, on: Engine, version: str, column: Column, name: str, *, by
     # what can stand for the words in the code of a mapping: the type always, the others if they are known
     calls = [call for call in calls_for(name) if call.language == orm.language]
     values = {"type": sql_type(column).split(" ")[0]}
-    values |= {"setup": calls[0].setup.strip(), "call": calls[0].call} if calls else {}
+    if calls:
+        values |= {"setup": calls[0].setup.strip(), "call": calls[0].call}
     created = "\n".join(statement.sql for statement in create_table(on, version, column, name))
-    values |= {"default": " ".join(default[1].split())} if (default := _DEFAULT.search(created)) else {}
-    origins = [f"{one.call} of {one.package} {one.version}{one.install and f' ({one.install})'}" for one in calls]
+    if default := _DEFAULT.search(created):
+        values["default"] = " ".join(default[1].split())
+    origins = [f"{one.call} of {one.origin}" for one in calls]
     origin = f"Key: {'; or '.join(origins)}"
     for entry in orm.mapping:
         words = set(_WORD.findall(entry.code))

@@ -93,7 +93,7 @@ def log_bytes(
     model = on.page_model(table)
     if not isinstance(model, PredictsCost) or isinstance(model, SizedByValue):
         return None
-    # `factor`, a power of two: table and cache are so many times smaller in the simulation
+    # `factor`, a power of two: table and cache are so many times smaller in the simulation, less if the cache needs it
     least_cache, factor = FEWEST_PAGES * model.page_bytes, 1
     while sum(rows) / factor > LEAST_LOG_ROWS:
         factor *= 2

@@ -17,14 +17,14 @@ Default = Literal["", "a function", "an expression"]
 
 
 def create_table(
-    on: Engine, version: str, column: Column, layout: str, table: str = "orders", *, by_clients: bool = False
+    on: Engine, version: str, column: Column, name: str, table: str = "orders", *, by_clients: bool = False
 ) -> Sequence[Statement]:
-    """The statements that create a table with that key, and what makes its keys, where the server can. Empty if the
-    engine knows no statements. `version` is the server's, as people write it; empty for the newest. `by_clients`: no
-    default makes keys, also where the server could. UsageError for a version or layout that is not known, and for a
-    column that does not take the layout's keys."""
+    """The statements that create a table with keys of the layout `name` in that column, and what makes them, where the
+    server can. Empty if the engine knows no statements. `version` is the server's, as people write it; empty for the
+    newest. `by_clients`: no default makes keys, also where the server could. UsageError for a version or layout that is
+    not known, and for a column that does not take the layout's keys."""
     writes = on.statements()
-    return writes.creating(_keyed(table, column, layout, version, by_clients)) if writes else []
+    return writes.creating(_keyed(table, column, name, version, by_clients)) if writes else []
 
 
 def create_with_public_id(on: Engine, version: str) -> Sequence[Statement]:
@@ -32,14 +32,15 @@ def create_with_public_id(on: Engine, version: str) -> Sequence[Statement]:
     writes = on.statements()
     if not (writes and on.creates_public_ids):
         return []
-    counter = _keyed("orders", on.default_column("int", layout(CONTROL).shared_bits()), CONTROL, version, False)
+    column = on.default_column("int", layout(CONTROL).shared_bits())
+    counter = _keyed("orders", column, CONTROL, version, by_clients=False)
     return writes.creating(replace(counter, public_id=True))
 
 
-def add_public_id(on: Engine, version: str, column: Column, layout: str) -> Sequence[Statement]:
-    """The statements that add a random `public_id` beside the key of a table; `column`, `layout`: of that key."""
+def add_public_id(on: Engine, version: str, column: Column, name: str) -> Sequence[Statement]:
+    """The statements that add a random `public_id` beside a table's key, which is of the layout `name` in `column`."""
     writes = on.statements()
-    return writes.adding_public_id(_keyed("orders", column, layout, version, by_clients=False)) if writes else []
+    return writes.adding_public_id(_keyed("orders", column, name, version, by_clients=False)) if writes else []
 
 
 def steps(
@@ -66,19 +67,19 @@ def steps(
     return [*rebuild, *switch] if option.endswith("now") else [*switch, *rebuild]
 
 
-def can_hold(on: Engine, version: str, column: Column, layout: str) -> bool:
-    """Whether a server of that version has the column; True if the engine knows no statements."""
+def can_hold(on: Engine, version: str, column: Column, name: str) -> bool:
+    """Whether that version has the column, for keys of the layout `name`; True if the engine knows no statements."""
     try:
-        create_table(on, version, column, layout)
+        create_table(on, version, column, name)
     except UsageError:
         return False
     return True
 
 
-def default_of(on: Engine, version: str, column: Column, layout: str) -> Default:
-    """By what the column's default makes keys of that layout; empty if the application has to make them."""
-    created = create_table(on, version, column, layout)
-    without_default = create_table(on, version, column, layout, by_clients=True)
+def default_of(on: Engine, version: str, column: Column, name: str) -> Default:
+    """By what the column's default makes keys of the layout `name`; empty if the application has to make them."""
+    created = create_table(on, version, column, name)
+    without_default = create_table(on, version, column, name, by_clients=True)
     if [one.sql for one in created] == [one.sql for one in without_default]:
         return ""
     return "a function" if len(created) > 1 else "an expression"  # a statement more: it creates the function

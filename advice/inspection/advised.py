@@ -80,12 +80,12 @@ def options(on: Engine, version: str, one: TableFinding, column: ColumnHere, key
     # counters alike differ in how far they go: the one that ends where the column does
     takes = on.column(column_name).accepts_all if column_name else lambda _: True
     name = next((each for each in keys.layouts if takes(layout(each).shared_bits())), keys.layouts[0])
-    payload = max(0, round((one.table.row_bytes or 100.0 + keys.layout.key_bytes) - keys.layout.key_bytes))
+    payload = max(0, round(one.table.row_bytes - keys.layout.key_bytes)) if one.table.row_bytes else 100  # the default
     return {
         "db": f"{on.name}:{known_version}" if known_version else on.name,
         "rows": str(round(rows + a_year)),
-        "existing": f"{name}:{rows}{column_name and f':{column_name}'}",
-        "payload": min(payload, 8_000),
+        "existing": ":".join(filter(None, (name, str(rows), column_name))),  # no colon without a column
+        "payload": min(payload, 8_000),  # the most that the option takes, as 64 below
         **({"children": min(one.table.children, 64)} if one.table.children else {}),
     }
 
@@ -114,8 +114,8 @@ def column_on(on: Engine, column: ColumnHere, keys: KeyGroup) -> str:
         and (not column.width or one.width == column.width)  # `column.width`: of integers alone
     ]
     type_name = re.match(r"\w*", column.sql_type)
-    alike = [one for one in fitting if type_name and one.sql_type.lower().startswith(type_name[0].lower())]
-    return next((one.name for one in (*alike, *fitting)), "")
+    same_type = [one for one in fitting if type_name and one.sql_type.lower().startswith(type_name[0].lower())]
+    return next((one.name for one in (*same_type, *fitting)), "")
 
 
 def _computed(asked: Mapping[str, Any]) -> str:

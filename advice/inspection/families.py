@@ -67,7 +67,7 @@ def readings(sample: SampleHere, form: Form) -> list[Interpretation]:
         numbers = np.asarray(sample.values, np.int64)
         low = int(numbers.min())
         if low < 1 and int(numbers.max()) - low < COUNTED:  # a counter that began at 0 or below
-            numbers = numbers - (low - 1)
+            numbers = numbers - (low - 1)  # as if from 1
         return [Interpretation(Keys(numbers, "int"), np.arange(len(numbers)))]
     if form == "text":
         return list(_of_text([str(value) for value in sample.values]))
@@ -81,13 +81,13 @@ def _of_bytes(values: Sequence[bytes], form: Form) -> Iterator[Interpretation]:
             continue
         data = np.frombuffer(b"".join(values[row] for row in rows), np.uint8).reshape(-1, width)
         if width == 16:
-            for place, order in enumerate(ORDERS if form == "bytes" else ORDERS[:1]):
+            for place, order in enumerate(ORDERS if form == "bytes" else ORDERS[:1]):  # a UUID's order is known
                 yield Interpretation(Keys(unstored(data, order), "uuid"), rows, order, penalty_bits=_UNUSUAL * place)
         elif form == "bytes" and width > 16 and all(values[row].isascii() for row in rows[:50]):
-            texts = [values[row].decode("ascii", "replace") for row in rows]  # text in a binary column, by 50 values
+            texts = [values[row].decode("ascii", "replace") for row in rows]  # text, as the first 50 values show
             for one in _of_text(texts):
                 spelled = one.spelled or f"{width} characters"
-                yield Interpretation(one.keys, rows[one.rows], one.order, spelled, _UNUSUAL)
+                yield Interpretation(one.keys, rows[one.rows], one.order, spelled, _UNUSUAL)  # `one.rows`: of `texts`
         if form == "bytes" and width != 16:
             yield Interpretation(Keys(data, "bytes"), rows)
 
@@ -173,8 +173,8 @@ class Family:
         return max((each.layout.description.time or _NO_TIME).resolution for each in self.members)
 
     def narrowed(self, mask: NDArray[np.bool_]) -> Family:
-        """The family with the probabilities that follow from the times of its keys, `mask`: bool (n,). Half of its keys
-        are taken to be spread as before, the others to lie in a window: around the shortest that holds half of them."""
+        """The family, its keys more probable where their times crowd. `mask`: which values are its keys, bool (n,).
+        Half of these are taken to be spread as before, the others to lie around the shortest window that holds half."""
         if self.times is None or mask.sum() < _FEWEST:
             return self
         # the shortest window that holds half of the times
@@ -205,7 +205,7 @@ def families(ways: Sequence[Interpretation], n: int, now: int) -> list[Family]:
                 so_far.append(family)
             else:
                 so_far[place] = replace(so_far[place], members=(*so_far[place].members, *family.members))
-    return [one for one in so_far if not any(_within(one, other) for other in so_far)]
+    return [one for one in so_far if not any(_is_needless(one, other) for other in so_far)]
 
 
 def _family(member: Member, n: int, now: int) -> Family | None:
@@ -226,11 +226,11 @@ def _family(member: Member, n: int, now: int) -> Family | None:
     return Family((member,), fits, times, np.where(fits, bits, -np.inf))
 
 
-def _within(one: Family, other: Family) -> bool:
-    """Whether a family fits, by chance, some of the keys of another one, and reads the same times from them. With the
-    same fixed bits, its finer clock refuses some values, and these keys have none of them. With more fixed bits, no
-    more keys have them than random bits would give. Such keys count by their times, since keys of one time often have
-    the same bits."""
+def _is_needless(one: Family, other: Family) -> bool:
+    """Whether `one` fits, by chance, some of the keys of `other`, and reads the same times from them. With the same
+    fixed bits, it fits those that its finer clock does not refuse. With more fixed bits, it fits no more of them than
+    have these bits by chance; they are counted by their different times, since keys of one time often have the same
+    bits."""
     if one.first.reading is not other.first.reading or one.times is None or other.times is None:
         return False
     if one.fits.sum() >= other.fits.sum() or (one.fits & ~other.fits).any():  # not only some of its keys
@@ -240,7 +240,7 @@ def _within(one: Family, other: Family) -> bool:
         low, high = np.quantile(other.times[other.fits], (0.01, 0.99))  # without random keys that hold a time by chance
         counted = other.fits & (other.times >= low) & (other.times <= high)
         ours, theirs = (len(np.unique(other.times[counted & each.fits])) for each in (one, other))
-        if chance > 0.5 or ours > _BY_CHANCE * chance * theirs:
+        if chance > 0.5 or ours > _BY_CHANCE * chance * theirs:  # above 0.5: not even one more bit is fixed
             return False
     apart = np.abs(one.times[one.fits] - other.times[one.fits])
     return bool(apart.max() <= _STEPS * max(one.resolution, other.resolution))

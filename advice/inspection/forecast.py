@@ -57,7 +57,7 @@ class Asked:
     finding: IndexFinding
     column: Column
     """As the page model needs it."""
-    there: WholeIndex
+    there: WholeIndex  # the index as it is now
 
     @property
     def a_day(self) -> float:
@@ -69,7 +69,7 @@ def ask(findings: Findings, inspector: Inspector, allow: Allow) -> Asked:
     """Reads the index of the key of the one table that was looked at. Errors as of `Inspector.whole`."""
     table = findings.tables[0]
     finding = table.key
-    if finding is None or finding.content is None or table.parts:
+    if finding is None or finding.content is None or table.partition_count:
         raise UsageError(f"--next: {headline(table)}")
     column = _column_of(finding)
     return Asked(table, finding, column, inspector.whole(table.table, finding.index, column, allow))
@@ -107,14 +107,14 @@ def _column_of(finding: IndexFinding) -> Column:
         raise UsageError(f"--next does not know keys that are stored as {keys.spelled}.")
     width = 36 if keys.spelled else column.width or keys.layout.key_bytes  # `column.width`: of integers alone
     order: Order = column.order if column.form == "uuid" else keys.order
-    form: Form = "int" if column.form == "int" else "text" if column.form == "text" else "bytes"
+    form: Form = "int" if column.form == "int" else "text" if column.form == "text" else "bytes"  # a UUID is bytes
     return Column("key", column.sql_type, frozenset({keys.layout.kind}), order, form, width=width)
 
 
 def outcome(there: WholeIndex, name: str, come: EncodedKeys, *, rebuilt: bool) -> NextIndex:
     """The index after the keys `come` of the layout `name`, in order of arrival and as the column stores them."""
     keys = np.concatenate([there.keys, come])
-    ranks = ranked(sort_words(Keys(keys, "int" if keys.ndim == 1 else "bytes"), "rfc"))
+    ranks = ranked(sort_words(Keys(keys, "int" if keys.ndim == 1 else "bytes"), "rfc"))  # integers have shape (n,)
     old, new = ranks[: len(there.keys)], ranks[len(there.keys) :]
     if (np.diff(old) < 0).any():
         raise UsageError("the index is not in the order of its bytes (a collation?), which no page model knows.")

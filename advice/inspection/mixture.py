@@ -17,8 +17,8 @@ from keybench.advice.inspection.families import Family, Floats
 
 EVIDENCE: Final = 20.0
 FEWEST: Final = 3
-_CLEARLY_FEW: Final = FEWEST / 2  # values by an estimated share, below which a family surely has fewer than FEWEST
 """Bits that must speak for a family, and keys that it must have."""
+_CLEARLY_FEW: Final = FEWEST / 2  # values by an estimated share, below which a family surely has fewer than FEWEST
 _ROUNDS, _SETTLED = 60, 1e-5
 """Rounds of expectation maximisation at most, and the change of a share below which it ends."""
 _NARROWED: Final = 2  # how often the families' times are narrowed to those that their keys show
@@ -40,7 +40,7 @@ class Component:
 def components(families: Sequence[Family], n: int, weights: Floats | None = None) -> list[Component]:
     """The families that are in the column, the most frequent first; empty if the values look like nothing known.
     `weights`: how many rows each of the n values of the sample stands for; None if all for equally many."""
-    weights = np.ones(n) if weights is None else weights * (n / weights.sum())
+    weights = np.ones(n) if weights is None else weights * (n / weights.sum())  # on average 1
     candidates = list(families)
     for _ in range(_NARROWED if candidates else 0):
         owner = _owners(candidates, _shares(*_distinct_values(candidates, weights))[0])  # [0]: the shares
@@ -51,7 +51,7 @@ def components(families: Sequence[Family], n: int, weights: Floats | None = None
     mixture, left = [], np.ones(n, np.bool_)
     for i, family in enumerate(candidates):
         mask = owner == i
-        if mask.sum() < min(FEWEST, n):  # a smaller sample needs them all
+        if mask.sum() < min(FEWEST, n):  # of a sample of fewer keys, all must be its own
             continue
         others = [other for other in families if not _alike(other, family)]
         share = float(weights[mask].sum() / weights.sum())
@@ -91,7 +91,7 @@ def _margin(family: Family, mask: NDArray[np.bool_], others: Sequence[Family]) -
 def _owners(families: Sequence[Family], shares: Floats) -> NDArray[np.intp]:
     """The place of each value's likeliest family, as in `shares`; the last place if it looks random."""
     bits = np.stack([*(family.bits for family in families), np.zeros(len(families[0].bits) if families else 0)])
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore"):  # a share may be 0
         owners: NDArray[np.intp] = (bits + np.log2(shares)[:, None]).argmax(axis=0)
     return owners
 
@@ -106,14 +106,14 @@ def _needed(families: list[Family], weights: Floats) -> tuple[list[Family], Floa
 
     def fitted(rows: list[int]) -> tuple[Floats, float]:
         """(shares, log-likelihood) with these families, as rows of `bits`, and random values alone."""
-        return _shares(bits[[*rows, -1]], repeats)
+        return _shares(bits[[*rows, -1]], repeats)  # the last row: random values
 
     rows = list(range(len(families)))
     shares, likelihood = fitted(rows)
     while rows:
-        # Out goes the family that is missed least, if it is missed too little. Several that have too few values go at
-        # once, which saves a fit for each.
-        weak = {row for row, share in zip(rows, shares, strict=False) if share * len(weights) < _CLEARLY_FEW}
+        # Out goes the family that is missed least, if that is by fewer than `EVIDENCE` bits. Several with too few
+        # values go at once, which saves a fit for each; a single one is judged by its bits, like any other.
+        weak = {row for row, share in zip(rows, shares[:-1], strict=True) if share * len(weights) < _CLEARLY_FEW}
         if len(weak) <= 1:
             losses = [likelihood - fitted([other for other in rows if other != row])[1] for row in rows]
             least = int(np.argmin(losses))
@@ -131,7 +131,7 @@ def _distinct_values(families: Sequence[Family], weights: Floats) -> tuple[Float
     bits = np.stack([*(family.bits for family in families), np.zeros(len(weights))], axis=1)
     # each value's bits as one item of bytes, which `unique` can compare
     items = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.itemsize * bits.shape[1])))[:, 0]
-    _, first, which = np.unique(items, return_index=True, return_inverse=True)
+    _, first, which = np.unique(items, return_index=True, return_inverse=True)  # `which` of them each value is
     return bits[first].T, np.bincount(which, weights, len(first)).astype(np.float64)
 
 
@@ -141,7 +141,7 @@ def _shares(bits: Floats, weights: Floats) -> tuple[Floats, float]:
     relative = np.exp2(bits - top)
     shares = np.full(len(bits), 1 / len(bits))
     for _ in range(_ROUNDS):
-        joint = relative * shares[:, None]
+        joint = relative * shares[:, None]  # divided by its sum: the probability that a value is each family's
         before, shares = shares, (joint / joint.sum(axis=0) * weights).sum(axis=1) / weights.sum()
         if np.abs(shares - before).max() < _SETTLED:
             break

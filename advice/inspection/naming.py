@@ -95,11 +95,11 @@ def content(sample: SampleHere, form: Form, now: int) -> Content:
     if form == "number":
         return Content(groups=(), unknown=1.0, sampled=n, repeats=repeats)
     mixture = _mixture(sample, form, now)
-    kinds = [(_group(one, sample, now), one) for one in mixture]  # a group of keys for each component
+    kinds = [(_group(one, sample, now), one) for one in mixture]  # (group of keys, its component)
     groups = _merged([group for group, _ in kinds])
     weights = np.ones(n) if sample.weights is None else sample.weights
     unknown = float(weights[~_keys_of(mixture, n)].sum() / weights.sum())
-    in_time = [(group.layouts[0], one) for group, one in kinds if not group.ahead or len(kinds) == 1]
+    in_time = [(group.layouts[0], one) for group, one in kinds if not group.ahead]  # a wrong clock is no switch
     switches = tuple(_switches(in_time, sample))
     result = Content(groups, unknown, n, switches, repeats)
     newest = [one for group, one in kinds if result.newest and group.layouts[0] == result.newest.layouts[0]]
@@ -111,8 +111,7 @@ def content(sample: SampleHere, form: Form, now: int) -> Content:
         result = replace(result, instants=instants)
     if switches and switches[-1].clean:
         result = replace(result, latest=_keys_of(newest, n))
-    always = len(mixture) == 1 and mixture[0].family.first.layout.description.across == "always"
-    return replace(result, always=always)
+    return replace(result, always=len(mixture) == 1 and mixture[0].family.first.layout.description.across == "always")
 
 
 def _mixture(sample: SampleHere, form: Form, now: int) -> list[Component]:
@@ -163,11 +162,11 @@ def _group(component: Component, sample: SampleHere, now: int) -> KeyGroup:
     where = np.flatnonzero(component.mask)  # the component's keys: indexes in the sample
     reading = family.first.reading
     # the bits that all members read their time from, found with one key
-    one_key = reading.keys[_rows(reading.rows, where[:1])]
+    one_key = reading.keys[_places_in(reading, where[:1])]
     timed = np.logical_and.reduce([
         parts.time_bits(member.layout, one_key) for member in family.members if member.layout.kind != "text"
     ])  # fmt: skip
-    # the members by score; those about as good as the best are not told apart
+    # the members by score (`_rank` decides within a bit); those about as good as the best are not told apart
     scores = sorted(
         ((_score(member, component, where, timed, sample), member) for member in family.members),
         key=lambda pair: (-round(pair[0]), _rank(pair[1].layout)),
@@ -197,9 +196,9 @@ def _rank(layout: Layout) -> tuple[bool, bool, int, str]:
     return (not layout.description.structureless, layout.name != CONTROL, len(layout.name), layout.name)
 
 
-def _rows(in_sample: NDArray[np.intp], where: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The places in an interpretation of the values at `where` in the sample; `in_sample`: its `rows`, which ascend."""
-    return np.searchsorted(in_sample, where).astype(np.intp)
+def _places_in(reading: Interpretation, where: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The places, among the keys of a reading, of the values that have the indexes `where` in the sample."""
+    return np.searchsorted(reading.rows, where).astype(np.intp)  # `rows` ascend
 
 
 def _score(
@@ -207,7 +206,7 @@ def _score(
 ) -> float:
     """Bits by which a layout explains the component's keys, which have the indexes `where` in the sample. `timed`: the
     bits that the time is read from."""
-    family, rows = component.family, _rows(member.reading.rows, where)
+    family, rows = component.family, _places_in(member.reading, where)
     times = None if family.times is None else family.times[where]
     order = times if sample.arrival is None else sample.arrival[where]
     total = parts.score(member, rows, timed, None if order is None else order.astype(np.float64))
@@ -242,9 +241,9 @@ def _switches(kinds: Sequence[tuple[str, Component]], sample: SampleHere) -> Ite
                 yield Switch(before, after, tick=None, clean=False)
                 continue
             clean = wrong <= _CLEAR
-            behind = new.mask & (sample.arrival >= cut)
-            if clean and behind.any():
-                since = behind
+            after_cut = new.mask & (sample.arrival >= cut)
+            if clean and after_cut.any():
+                since = after_cut
         else:  # by the times in the keys: nearly all old ones lie before nearly all new ones
             clean = (
                 old_times is not None
@@ -267,7 +266,7 @@ def _best_cut(old: Floats, new: Floats) -> tuple[float, float]:
     is_new = np.concatenate([np.zeros(len(old)), np.ones(len(new))])[order]
     new_before = np.concatenate([[0], np.cumsum(is_new)])
     old_after = len(old) - np.concatenate([[0], np.cumsum(1 - is_new)])
-    # for each cut, before arrival i or after the last: the wrong keys' shares of the new and of the old ones
+    # for each cut, before arrival i or after the last: the wrong keys' share of the new ones, plus that of the old
     wrong = new_before / max(1, len(new)) + old_after / max(1, len(old))
     best = int(np.argmin(wrong))
-    return float(wrong[best] / 2), float(arrivals[order][min(best, len(arrivals) - 1)])
+    return float(wrong[best] / 2), float(arrivals[order][min(best, len(arrivals) - 1)])  # / 2: the mean share

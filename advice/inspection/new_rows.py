@@ -57,13 +57,13 @@ def new_rows(index: IndexHere, sample: SampleHere, contents: Sequence[Content | 
         return NewRows()
     # the rows that show it: of a known arrival and, where a layout has taken over, of that layout alone
     rows = np.isfinite(arrival)
-    for one in columns:
-        rows = rows & one.latest if one.latest is not None else rows
+    for latest in (one.latest for one in columns if one.latest is not None):
+        rows = rows & latest
     if (count := int(rows.sum())) < 3:  # a table of one or two rows, or too few of many
         return NewRows("end", 1.0, source) if count == len(rows) else NewRows()
     ascending = _rank_correlation(places[rows], arrival[rows])
     if ascending >= _IN_ORDER:
-        ahead = any(group.ahead for one in columns for group in one.groups)
+        ahead = any(group.ahead for one in columns for group in one.groups)  # such keys hold the end of the index
         where: Where = "between" if ahead or _above(places, rows, arrival, sample) > _ABOVE else "end"
     else:
         # one column that also gets random keys: they go anywhere, however the others ascend
@@ -100,8 +100,8 @@ def _ranks(values: Values, order: Order) -> Places:
 
 def _above(places: Places, rows: NDArray[np.bool_], arrival: Floats, sample: SampleHere) -> float:
     """The share of all rows that lie above where the newest of `rows` go, 0 to 1."""
-    at = np.flatnonzero(rows)
-    newest = at[np.argsort(arrival[at], kind="stable")][-max(3, int(_NEWEST * len(at))) :]
+    indexes = np.flatnonzero(rows)
+    newest = indexes[np.argsort(arrival[indexes], kind="stable")][-max(3, int(_NEWEST * len(indexes))) :]
     weights = np.ones(len(places)) if sample.weights is None else sample.weights
     return float(weights[places > places[newest].max()].sum() / weights.sum())
 

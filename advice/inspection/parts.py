@@ -41,8 +41,8 @@ def score(member: Member, rows: NDArray[np.intp], timed: NDArray[np.bool_], orde
     description = layout.description
     gained = lost = 0.0
     bits = bits_of(keys)
-    # parts that are neither fixed, nor time, nor drawn: what they save together, and what the worst of the others loses
-    variable = ~timed & ~description.fixed()[0]
+    # parts that are neither fixed, nor time, nor drawn: all that some save, and the most that one of the others loses
+    variable = ~timed & ~description.fixed()[0]  # [0]: which bits are fixed
     in_order = None if order is None else np.argsort(order, kind="stable")
     for letter in dict.fromkeys(part.letter for part in description.parts if part.value is None):
         places = np.flatnonzero(description.where(letter) & variable)
@@ -52,7 +52,7 @@ def score(member: Member, rows: NDArray[np.intp], timed: NDArray[np.bool_], orde
         saved = counter_shorter_by(bits[:, places], in_order) if counter else shorter_by(bits[:, places], in_order)
         gained += saved
         if not saved:
-            # a sample would show it: a long counter, or another part with which keys begin
+            # a sample would show it: a long counter, or another part with which keys begin ([0])
             shows = (counter and len(places) >= _LONG_COUNTER) or (not counter and description.where(letter)[0])
             lost = max(lost, min(_UNSEEN * len(places), _SHOWS if shows else _HIDDEN))
     return gained - lost
@@ -112,7 +112,7 @@ def shorter_by(bits: Bytes, order: NDArray[np.intp] | None) -> float:
     costs.append(len(distinct) * width + n * float(-(share * np.log2(share)).sum()))  # a list, and which of it
     costs.append(n * float(np.log2(float(distinct[-1] - distinct[0]) + 1)) + 2 * width)  # a range, and where in it
     if order is not None and n > 1:
-        costs.append(_steps(np.diff(values[order]), width))  # steps
+        costs.append(_bits_of_steps(np.diff(values[order]), width))
     return float(max(0.0, n * width - min(costs) - _CHOICE))
 
 
@@ -123,10 +123,10 @@ def counter_shorter_by(bits: Bytes, order: NDArray[np.intp] | None) -> float:
     if order is None or n < 2 or width > _WIDEST:
         return 0.0
     steps = np.diff(as_integers(bits)[order]) & ((1 << width) - 1)  # a counter that is full begins again with 0
-    return float(max(0.0, n * width - _steps(steps - 1, width) - _CHOICE))
+    return float(max(0.0, n * width - _bits_of_steps(steps - 1, width) - _CHOICE))  # − 1: a step of 1 costs least
 
 
-def _steps(steps: NDArray[np.int64], width: int) -> float:
+def _bits_of_steps(steps: NDArray[np.int64], width: int) -> float:
     """Bits of a first value and of the steps after it, each step in Elias' gamma code with a sign."""
     return width + float((2 * np.log2(np.abs(steps).astype(np.float64) + 1) + 1).sum())
 

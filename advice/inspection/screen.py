@@ -31,7 +31,7 @@ def promises(about: About, seconds: float, width: int) -> Iterator[str]:
 
 def worth_a_look(findings: Findings) -> list[TableFinding]:
     """The tables whose keys cost something or are in danger: urgent ones first, then those with most to gain."""
-    tables = [one for one in findings.tables if not one.parts and not one.table.refused]
+    tables = [one for one in findings.tables if not one.partition_count and not one.table.refused]
     chosen = [one for one in tables if any(urgent(one)) or one.is_loose or one.scatters]
     return sorted(chosen, key=lambda one: not any(urgent(one)))  # the others keep their order: by what they gain
 
@@ -40,7 +40,8 @@ def lines(findings: Findings, advice: Mapping[str, Advice], width: int, *, every
     """The answer. `advice`: by full name of the table. `every`: all tables, with all that is known of them."""
     to_look_at = worth_a_look(findings)
     shown = list(findings.tables) if every else to_look_at[:MOST]
-    yield from (line for text in _summary(findings, to_look_at, len(shown)) for line in _wrapped(text, width, "", "  "))
+    for text in _summary(findings, to_look_at, len(shown)):
+        yield from _wrapped(text, width, "", "  ")
     for one in shown:
         yield ""
         yield from (Text(line, style="" if i else "bold") for i, line in enumerate(_wrapped(headline(one), width)))
@@ -58,7 +59,7 @@ def lines(findings: Findings, advice: Mapping[str, Advice], width: int, *, every
 def _others(findings: Findings, to_look_at: Sequence[TableFinding], width: int) -> Iterator[str]:
     """The names of healthy, silent and refused tables, a paragraph each. Those to look at beyond `MOST` are counted by
     the summary alone."""
-    tables = [one for one in findings.tables if not one.parts]  # a divided table's partitions stand for it
+    tables = [one for one in findings.tables if not one.partition_count]  # a divided table's partitions stand for it
     refused = [one for one in tables if one.table.refused]
     refused.sort(key=lambda one: "GRANT" not in one.table.refused)  # first what the reader can do something about
     silent = [one for one in tables if one not in refused and one.key is None]
@@ -66,14 +67,15 @@ def _others(findings: Findings, to_look_at: Sequence[TableFinding], width: int) 
     yield ""
     for text, group in {"Healthy": healthy, "Empty, or without known keys": silent, "Not looked at": refused}.items():
         if group:
-            why = f" {group[0].table.full_name}: {group[0].table.refused}" if group is refused else ""  # one for all
+            first = group[0].table  # its reason, if it was refused, stands for all
+            why = f" {first.full_name}: {first.refused}" if first.refused else ""
             yield from _wrapped(f"{text}: {_listed([one.table.full_name for one in group])}.{why}", width, "", "  ")
 
 
 def _summary(findings: Findings, to_look_at: Sequence[TableFinding], shown: int) -> Iterator[str]:
     """Five lines: what is there, the keys by kind, what could be gained, what is urgent, what follows. `shown`: how
     many tables follow."""
-    tables = [one for one in findings.tables if not one.parts]
+    tables = [one for one in findings.tables if not one.partition_count]
     if not tables:
         yield f"{findings.about.title}: there are no tables here that keybench can look at."
         return
@@ -81,13 +83,14 @@ def _summary(findings: Findings, to_look_at: Sequence[TableFinding], shown: int)
     rows = sum(one.table.rows or 0.0 for one in tables)
     late = f"; the time was over before {_listed(findings.not_reached)}" if findings.not_reached else ""
     refused = sum(bool(one.table.refused) for one in tables)
-    count = f"{len(tables)} table{'s' * (len(tables) > 1)}{f' ({refused} not looked at)' if refused else ''}"
+    not_looked_at = f" ({refused} not looked at)" if refused else ""
+    count = f"{len(tables)} {'table' if len(tables) == 1 else 'tables'}{not_looked_at}"
     yield f"{findings.about.title}: {count} with about {spoken(rows)} rows in {spelled(size)}{late}."
     kinds = Counter(one.kind for one in tables).most_common()
-    listed = [f"{count} {kind}" for kind, count in kinds[:_KINDS]]
-    others = sum(count for _, count in kinds[_KINDS:])
+    listed = [f"{of_kind} {kind}" for kind, of_kind in kinds[:_KINDS]]
+    others = sum(of_kind for _, of_kind in kinds[_KINDS:])
     yield f"Keys: {', '.join(listed)}{f', {others} others' if others else ''}."
-    gain, splits = sum(one.gain for one in tables), sum(one.moved_a_day or 0.0 for one in tables)
+    gain, splits = sum(one.gain for one in tables), sum(one.splits_a_day or 0.0 for one in tables)
     fewer = f", and {spoken(splits)} page splits a day" if splits >= 1 else ""
     yield f"To gain: {spelled(gain)}{fewer}." if gain >= 1 or fewer else "To gain: nothing."
     dangers = [text for one in tables for text in urgent(one)]

@@ -48,7 +48,7 @@ def percent(share: float) -> str:
     if share < 0.0005:
         return "below 0.1 %"
     value = 100 * share
-    return f"{value:.0f} %" if (value < 99.5 and value >= 1) or value > 99.95 else f"{value:.1f} %"
+    return f"{value:.0f} %" if 1 <= value < 99.5 or value > 99.95 else f"{value:.1f} %"
 
 
 def odds(value: float) -> str:
@@ -113,10 +113,10 @@ def _key(one: IndexFinding) -> str:
 def headline(one: TableFinding) -> str:
     """The first sentence on a table: what its key is and what it costs."""
     table = one.table
-    if one.parts:
+    if one.partition_count:
         return (
-            f"{table.full_name} has {one.parts} partitions with {rows(table)} in {spelled(table.bytes or 0)}: "
-            "see each of them."
+            f"{table.full_name} has {one.partition_count} partitions with {rows(table)} in "
+            f"{spelled(table.bytes or 0)}: see each of them."
         )
     if table.refused:
         return f"{table.full_name} was not looked at: {table.refused}"
@@ -130,8 +130,7 @@ def headline(one: TableFinding) -> str:
             reasons.append(ROWS_HIDDEN if ROWS_HIDDEN in table.rows_from else "no keys were seen")  # if no other
         why = reasons[0].rstrip(".") if reasons else "it has no primary key, unique index or foreign key"
         return f"{table.full_name} has {rows(table)}{size}, and keybench can say nothing of its keys: {why}."
-    keys = f"{_key(key)} is {_in_words(key)}"
-    return f"{table.full_name} has {rows(table)}{size}; its {keys}{_effect(key)}."
+    return f"{table.full_name} has {rows(table)}{size}; its {_key(key)} is {_in_words(key)}{_effect(key)}."
 
 
 _GO: Final[dict[Where, str]] = {
@@ -145,7 +144,8 @@ _GO: Final[dict[Where, str]] = {
 def _effect(key: IndexFinding) -> str:
     """Where new rows go in the index and how full it is, as a clause behind a comma; empty if nobody knows."""
     pages, where = key.pages, key.new_rows.where
-    full = "" if pages.density is None else f"{'about ' * (pages.origin != 'measured')}{pages.density:.0f} % full"
+    about = "" if pages.origin == "measured" else "about "
+    full = "" if pages.density is None else f"{about}{pages.density:.0f} % full"
     if where is None:
         return f", and its index is {full}" if full else ""
     text = f", so new rows go {_GO[where]}"
@@ -184,8 +184,8 @@ def details(finding: IndexFinding) -> Iterator[str]:
         yield f"{spelled(pages.bytes)}, {pages.density:.1f}{error} % full ({pages.origin}){order}."
     for column, content in zip(finding.index.columns, finding.contents, strict=False):
         if content is not None:
-            of = f"{column}: " if len(finding.index.key) > 1 else ""
-            yield from (of + text for text in _of_content(content))
+            prefix = f"{column}: " if len(finding.index.key) > 1 else ""
+            yield from (prefix + text for text in _of_content(content))
     if finding.pages.missing and finding.index.name:
         yield f"Density: {finding.pages.missing}"
     if finding.index.note:

@@ -26,7 +26,7 @@ def page(answer: Answer) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"code": _code, "sql": table.sql, "package": table.package}
+    environment.filters |= {"code": _code, "sql": table.sql}
     seen = screen(answer)
     css = (files("keybench.results") / "report/template/report.css").read_text("utf-8")
     return environment.get_template("advice.html.jinja").render(

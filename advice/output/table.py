@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from keybench.advice.answer import Answer
-from keybench.advice.how_to.libraries import LibraryCall
 from keybench.advice.ranking import Choice
 from keybench.advice.screen import UNKNOWN, number_of
 from keybench.databases.contract.statements import Statement
@@ -33,7 +32,7 @@ def layout_table(answer: Answer) -> AnswerTable:
     # Of layouts that agree in all figures, the first one gives the name: the best, or another that the answer names.
     discussed = [order.best, order.runner_up, answer.existing, *order.avoid]
     by_figures: dict[tuple[str, ...], Choice] = {}
-    for one in sorted(order.meeting, key=lambda one: (one is not order.best, one not in discussed)):
+    for one in sorted(order.meeting, key=lambda one: (one is not order.best, one not in discussed)):  # False first
         by_figures.setdefault(tuple(_figures(one).values()), one)
     choices = sorted(by_figures.values(), key=lambda one: one.moved.value)
     texts = [{"layout": one.candidate.label, **_figures(one)} for one in choices]
@@ -78,8 +77,3 @@ def sql(statement: Statement) -> str:
         notes.append(f"Written from the documentation, not run by keybench: {statement.source}")
     lines = [f"-- {line}" for note in notes if note for line in note.splitlines()]
     return "\n".join([*lines, *([f"{statement.sql};"] if statement.sql else [])])
-
-
-def package(call: LibraryCall) -> str:
-    """The library, and how to get it."""
-    return f"{call.package} {call.version}" + (f" ({call.install})" if call.install else "")

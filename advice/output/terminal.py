@@ -20,7 +20,7 @@ def show(answer: Answer, console: Console, *, everything: bool = False) -> None:
     """Prints the answer on one screen; `everything`: and after it all layouts, ways, statements and calls."""
     database, parts = f"{answer.needs.on.title} {answer.needs.version}".strip(), screen(answer)
     head, rows = parts.grid
-    grid = _grid(head, rows, parts.chosen, texts=(0, len(head) - 1))
+    grid = _grid(head, rows, parts.chosen, texts=(0, len(head) - 1))  # the last column is text, too
     above: list[RenderableType] = [Text(parts.do, "bold"), Text(parts.why), Text(), grid]
     basis = parts.basis if everything else f"{parts.basis} --all says more."
     below: list[RenderableType] = [
@@ -62,7 +62,7 @@ def _show_more(answer: Answer, console: Console, database: str) -> None:
         texts = filter(None, (f"\n{answer.mapping.title}:", answer.mapping.code, *answer.mapping.notes))
         console.print("\n".join(texts), markup=False, soft_wrap=True)
     for call in answer.calls:
-        console.print(f"{call.title}: {table.package(call)}\n  {call.call}", markup=False, soft_wrap=True)
+        console.print(f"{call.title}: {call.origin}\n  {call.call}", markup=False, soft_wrap=True)
     console.print(f"\nTo measure: {answer.command}", markup=False)
 
 
