@@ -255,7 +255,7 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
         declaration = f"DEFAULT nextval('{literal}')"
     # what new rows get before the two change places: if the application is to make keys, any unique one will do
     meanwhile = declaration or ("DEFAULT gen_random_uuid()" if into.column.name == "uuid" else "")
-    if not (key_in_new_type if same_keys else meanwhile):
+    if not (key_in_new_type if same_keys else meanwhile):  # nothing gives new rows the new key
         return [UNTESTED]
     steps = [_altering(table, f"ADD COLUMN id_new {into.column.sql_type}", note)]
     exchange = [f"ALTER TABLE {name} ALTER COLUMN id_new SET NOT NULL"]  # the statements of the short transaction
