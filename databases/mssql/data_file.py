@@ -74,7 +74,7 @@ class DataFile:
             raise UnreadableError("SQL Server 2000 or an older one made it, whose rules are not known.")
 
     def _pages_from(self, begin: int, *, backup: bool) -> tuple[NDArray[np.void], Integers]:
-        """(header, where it begins) of each page a whole number of pages behind `begin`; in a backup, of any number."""
+        """(header, begin) of each page from `begin` on; outside a backup, only of those that lie at their number."""
         n = (len(self.data) - begin) // PAGE
         header: Any = {"names": list(_FIELDS), "formats": [form for form, _ in _FIELDS.values()],
                        "offsets": [at for _, at in _FIELDS.values()], "itemsize": PAGE}  # fmt: skip
@@ -183,7 +183,7 @@ class StoredIndex:
 
 def indexes(file: DataFile) -> list[StoredIndex]:
     """The tables' heaps and indexes, table by table. The arguments of `_number` are a field's offset and width."""
-    tables = {_number(row, 4, 4): name for row, name in file.system("objects") if row[17:19] == b"U "}
+    tables = {_number(row, 4, 4): name for row, name in file.system("objects") if row[17:19] == b"U "}  # U: a user's
     names = {(_number(row, 4, 4), _number(row, 8, 4)): name for row, name in file.system("names")}
     keys: dict[tuple[int, int], dict[int, int]] = {}
     for row, _ in file.system("keys"):

@@ -141,6 +141,7 @@ def _data_row(fixed: int, payload: int) -> int:
 def bytes_per_row(column: Column, payload: int, key: KeyRole, options: EngineOptions) -> tuple[float, float]:
     """Estimated bytes per row: (the key's index filled in order, everything with half-empty pages and the log)."""
     index = _share(leaf_row(column, payload, key, options))
+    # 8: a bigint beneath the key, or the moment of creation
     beneath = _share(_data_row((column.width or core.WIDEST_KEY) + 8, payload)) if key != "clustered" else 0.0
     beneath /= core.EMPTIEST if key == "by-date" else 1  # writers whose clocks lag split pages of a table by date
     outside = payload if payload > _WIDEST_CHAR else 0

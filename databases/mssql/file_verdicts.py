@@ -49,7 +49,7 @@ class _Content:
 
 
 def verdicts(path: Path) -> Iterator[tuple[str, Verdict]]:
-    """(what it looks like, the verdict) for each index of more than one leaf. UnreadableError if the file cannot be
+    """(name and description, the verdict) for each index of more than one leaf. UnreadableError if the file cannot be
     read at all."""
     file = DataFile(path)
     parameters = Parameters(before_2012=file.version < _FIRST_2012)

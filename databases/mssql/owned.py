@@ -133,11 +133,11 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
     def __init__(self, address: Address) -> None:
         """Connects to the database or, if keybench has yet to create it, to master. EnvironmentMissing where the
         server, or a database that the URL names, cannot be reached."""
-        of_url = address.parameters.get("database")
-        self._database = of_url or SCHEMA
+        database_of_url = address.parameters.get("database")
+        self._database = database_of_url or SCHEMA
         within = replace(address, parameters={**address.parameters, "database": self._database})
-        super().__init__(within, f"SQL Server at {place(address)}", connect(within, of_url or "master"))
-        self._exists = of_url is not None
+        super().__init__(within, f"SQL Server at {place(address)}", connect(within, database_of_url or "master"))
+        self._exists = database_of_url is not None
         if not self._exists:
             try:
                 self._exists = database_exists(self._server)

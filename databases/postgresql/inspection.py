@@ -234,7 +234,8 @@ class PostgresInspector(Inspector):
         if not index.name or len(index.key) != 1 or not index.key[0].most or index.note:
             return None
         name = f"{quoted(table.schema)}.{quoted(table.name)}"
-        return self._server.value(f"SELECT max({quoted(index.columns[0])}) FROM ONLY {name}")  # type: ignore[no-any-return]  # noqa: S608
+        highest: int | None = self._server.value(f"SELECT max({quoted(index.columns[0])}) FROM ONLY {name}")  # noqa: S608
+        return highest
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:
         """The size and fill of the index: by pageinspect if that can be used, else estimated from sizes."""

@@ -47,8 +47,8 @@ def position(server: AdminConnection) -> str:
 
 
 def keep_log(server: AdminConnection, purpose: str, table: Table) -> None:
-    """Makes a private server keep its log from here on, until `release_log`; does nothing on a user's own server. It
-    creates a temporary replication slot that reserves the log at once. The next trial drops what a failed one left."""
+    """Makes a private server keep its log until `release_log`, by a temporary replication slot, named after `purpose`,
+    that reserves the log at once; does nothing on a user's own server. The next trial drops what a failed one left."""
     if server.is_private:
         release_log(server, purpose, table)
         server.rows("SELECT pg_create_physical_replication_slot(%s, true, true)", _slot(purpose, table))

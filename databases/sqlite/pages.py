@@ -246,7 +246,7 @@ def sampled_tree(file: SqliteFile, root: int, most: int, rng: np.random.Generato
     else:
         raise ValueError(_NO_TREE)
     steps = np.diff([page.number for page in level])
-    backward = float((steps < 0).mean()) if len(steps) else 0.0
+    backward = float((steps < 0).mean()) if len(steps) else 0.0  # one leaf alone is in order
     return SampledTree(tuple(level), weights=(1.0,) * len(level), total=len(level), backward=backward, whole=True)
 
 

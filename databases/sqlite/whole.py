@@ -43,7 +43,7 @@ def whole_tree(file: SqliteFile, root: int, column: Column, highest_rowid: int |
         lengths_by_rank = np.empty(total, np.int64)
         lengths_by_rank[there], lengths_by_rank[come] = lengths, new_lengths
         sizes, dividers = _stored(lengths_by_rank, file, of_rowids).sizes, None  # None: as large as in leaves
-        if of_rowids:
+        if of_rowids:  # a cell has its rowid beside the record; a divider has a child and a rowid
             keys_by_rank = np.empty(total, np.int64)
             keys_by_rank[there], keys_by_rank[come] = keys, new_keys
             varints = records.varint_bytes(keys_by_rank)
