@@ -85,7 +85,7 @@ def container_server(chosen: Settings) -> ContainerServer:
         user="sa",
         port=1433,
         health=("bash", "-c", LOGIN),
-    )  # before its password is set, the server refuses logins that it accepts a second later: none is final
+    )  # no text in `denied`: before its password is set, the server refuses logins that it accepts a second later
     return ContainerServer(recipe, chosen, prepare, START_SECONDS)
 
 

@@ -74,11 +74,11 @@ class DataFile:
             raise UnreadableError("SQL Server 2000 or an older one made it, whose rules are not known.")
 
     def _pages_from(self, begin: int, *, backup: bool) -> tuple[NDArray[np.void], Integers]:
-        """(header, where it begins) of each page a whole number of pages behind `begin`; in a backup, of any number."""
+        """(header, begin) of each page from `begin` on; outside a backup, only of those that lie at their number."""
         n = (len(self.data) - begin) // PAGE
-        form: Any = {"names": list(_FIELDS), "formats": [form for form, _ in _FIELDS.values()],
-                     "offsets": [at for _, at in _FIELDS.values()], "itemsize": PAGE}  # fmt: skip
-        heads = repack_fields(self.data[begin : begin + n * PAGE].view(np.dtype(form)))
+        header: Any = {"names": list(_FIELDS), "formats": [form for form, _ in _FIELDS.values()],
+                       "offsets": [at for _, at in _FIELDS.values()], "itemsize": PAGE}  # fmt: skip
+        heads = repack_fields(self.data[begin : begin + n * PAGE].view(np.dtype(header)))
         real = (heads["version"] == 1) & (heads["file"] == 1) & (backup | (heads["number"] == np.arange(n)))
         return heads[real], begin + PAGE * np.flatnonzero(real)
 
@@ -94,8 +94,8 @@ class DataFile:
         return np.where(self.numbers[nearest] == numbers, nearest, -1)
 
     def pages_of(self, item: int, index: int, kind: int = _DATA) -> Integers:
-        """The places of the leaf pages, of the type `kind`, of an allocation unit, by number. The level alone does not
-        tell leaves: the page above a table's leaves may call its level 0 too."""
+        """The places of the leaf pages, of the type `kind`, of the allocation unit of object `item`, by number. The
+        level alone does not tell leaves: the page above a table's leaves may call its level 0 too."""
         heads = self.heads
         of_unit = self.in_use & (heads["object"] == item) & (heads["index"] == index)
         return np.flatnonzero(of_unit & (heads["level"] == 0) & (heads["type"] == kind))
@@ -119,15 +119,15 @@ class DataFile:
 
         offset = word(PAGE - _SLOT_BYTES * (slot + 1))
         bits = word(offset) & 0xFF  # the row's first byte
+        has_bitmap, varies = (bits & _HAS_BITMAP) > 0, (bits & _HAS_VARIABLE) > 0
         # The fixed part, then the number of columns with a null bitmap, then the number and the ends of columns of
         # variable length. `word` is asked for every row: for those without the field, at a place that is in the page.
         is_data = heads["type"][owner] == _DATA
         end = offset + np.where(is_data, word(np.minimum(offset + 2, PAGE - 2)), heads["fixed"][owner])  # of fixed part
-        end += np.where(bits & _HAS_BITMAP, 2 + (word(np.where(bits & _HAS_BITMAP, end, 0)) + 7) // 8, 0)
-        varies = (bits & _HAS_VARIABLE) > 0
+        end += np.where(has_bitmap, 2 + (word(np.where(has_bitmap, end, 0)) + 7) // 8, 0)  # a bit for each column
         columns = word(np.where(varies, end, 0))
-        last = word(np.where(varies, end + 2 * columns, 0)) & 0x7FFF  # the high bit: that column is stored elsewhere
-        size = np.where(varies, last, end - offset) + np.where(bits & _HAS_VERSION, _VERSION_BYTES, 0)
+        last_end = word(np.where(varies, end + 2 * columns, 0)) & 0x7FFF  # high bit: that column is stored elsewhere
+        size = np.where(varies, last_end, end - offset) + np.where(bits & _HAS_VERSION, _VERSION_BYTES, 0)
         if ((offset < _HEADER) | (size < 1) | (offset + size > PAGE - _SLOT_BYTES * counts[owner])).any():
             raise UnreadableError("a row is not in its page.")
         rows = np.empty(len(owner), _ROW)
@@ -183,7 +183,7 @@ class StoredIndex:
 
 def indexes(file: DataFile) -> list[StoredIndex]:
     """The tables' heaps and indexes, table by table. The arguments of `_number` are a field's offset and width."""
-    tables = {_number(row, 4, 4): name for row, name in file.system("objects") if row[17:19] == b"U "}
+    tables = {_number(row, 4, 4): name for row, name in file.system("objects") if row[17:19] == b"U "}  # U: a user's
     names = {(_number(row, 4, 4), _number(row, 8, 4)): name for row, name in file.system("names")}
     keys: dict[tuple[int, int], dict[int, int]] = {}
     for row, _ in file.system("keys"):
@@ -201,7 +201,7 @@ def indexes(file: DataFile) -> list[StoredIndex]:
             key_columns, name = keys.get((item, number), {}), names.get((item, number), "")
             key = tuple(key_columns[place] for place in sorted(key_columns))
             stored.append(StoredIndex(tables[item], name, item, number, units[rowset], key, columns.get(rowset, {})))
-    return sorted(stored, key=lambda one: (one.table, one.item, one.number, one.unit))
+    return sorted(stored, key=lambda index: (index.table, index.item, index.number, index.unit))
 
 
 def leaves(file: DataFile, index: StoredIndex) -> Integers:

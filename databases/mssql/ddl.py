@@ -99,10 +99,8 @@ def create(table: Table, options: EngineOptions) -> str:
 
 def rebuild(table: Table, fill: int, options: EngineOptions) -> str:
     """The statement that builds the key's index again; the table itself where the key is clustered."""
-    pad = options["pad_index"].upper()
-    return (
-        f"ALTER INDEX [{core.index_name(table)}] ON {name(table)} REBUILD WITH (FILLFACTOR = {fill}, PAD_INDEX = {pad})"
-    )
+    index, pad = core.index_name(table), options["pad_index"].upper()
+    return f"ALTER INDEX [{index}] ON {name(table)} REBUILD WITH (FILLFACTOR = {fill}, PAD_INDEX = {pad})"
 
 
 def insert(table: Table) -> str:
@@ -136,13 +134,14 @@ def leaf_row(column: Column, payload: int, key: KeyRole, options: EngineOptions)
 def _data_row(fixed: int, payload: int) -> int:
     """Bytes of a row of the table, with `fixed` bytes of columns beside its payload."""
     if payload > _WIDEST_CHAR:
-        return records.data_row(fixed, 2, [_POINTER])
+        return records.data_row(fixed, 2, [_POINTER])  # 2 columns: the key and the payload
     return records.data_row(fixed + payload, 2)
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole, options: EngineOptions) -> tuple[float, float]:
     """Estimated bytes per row: (the key's index filled in order, everything with half-empty pages and the log)."""
     index = _share(leaf_row(column, payload, key, options))
+    # 8: a bigint beneath the key, or the moment of creation
     beneath = _share(_data_row((column.width or core.WIDEST_KEY) + 8, payload)) if key != "clustered" else 0.0
     beneath /= core.EMPTIEST if key == "by-date" else 1  # writers whose clocks lag split pages of a table by date
     outside = payload if payload > _WIDEST_CHAR else 0
@@ -201,12 +200,10 @@ def _declaration(table: KeyedTable) -> tuple[str, str]:
         elif "IDENTITY" in server_keys.declaration:
             note = "The server numbers the rows."
         return server_keys.declaration, note
-    comb = table.layout == "rt-comb-sql" and table.column.name == "uniqueidentifier" and version >= _DATEDIFF_BIG
-    if comb and not table.by_clients:
-        return (
-            f"DEFAULT ({_COMB})",
-            "The server makes a COMB where a row brings no key; rows of one statement share one time.",
-        )
+    makes_combs = table.layout == "rt-comb-sql" and table.column.name == "uniqueidentifier" and version >= _DATEDIFF_BIG
+    if makes_combs and not table.by_clients:
+        note = "The server makes a COMB where a row brings no key; rows of one statement share one time."
+        return f"DEFAULT ({_COMB})", note
     note = BY_CLIENTS if table.by_clients else core.NO_FUNCTION
     if table.column.name == "uniqueidentifier" and layout(table.layout).order == "rfc":
         note += (
@@ -225,7 +222,7 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
     if options:
         note += " OPTIMIZE_FOR_SEQUENTIAL_KEY keeps many writers from queueing for the last page."
     name, key, default = (_quoted(table.name + ending) for ending in ("", "_pkey", "_id"))
-    named_default = declaration.replace("DEFAULT", f"CONSTRAINT {default} DEFAULT", 1)
+    named_default = declaration.replace("DEFAULT", f"CONSTRAINT {default} DEFAULT", 1)  # `switching` drops it by name
     column = " ".join(filter(None, ["id", core.sql_type(table.column), "NOT NULL", named_default]))
     if table.public_id:
         public_default, unique = _quoted(f"{table.name}_public_id_default"), _quoted(f"{table.name}_public_id")
@@ -255,6 +252,7 @@ def switching(table: KeyedTable) -> Sequence[Statement]:
 
 def rebuilding(table: KeyedTable) -> Sequence[Statement]:
     """The statements that build a user's table again in order of its key, at a fill factor that suits the layout."""
+    alter = f"ALTER INDEX {_quoted(table.name + '_pkey')} ON {_quoted(table.name)}"
     fill = 80 if layout(table.layout).order == "none" else 100
     options = [f"FILLFACTOR = {fill}", "ONLINE = ON"]
     note = "Needs room for a second table until it ends. ONLINE takes the Enterprise edition, or Azure SQL."
@@ -265,14 +263,14 @@ def rebuilding(table: KeyedTable) -> Sequence[Statement]:
         note += " More free room puts the next wave of splits of random keys off, and makes the table larger at once."
     return [
         Statement(
-            f"ALTER INDEX {_quoted(f'{table.name}_pkey')} ON {_quoted(table.name)} REBUILD WITH ({', '.join(options)})",
+            f"{alter} REBUILD WITH ({', '.join(options)})",
             note,
             source=_ALTER_INDEX,
             locks="Reads and writes go on; for a moment at its beginning S, and at its end Sch-M on the table. Without "
             "it, Sch-M until it ends.",
         ),
         Statement(
-            f"ALTER INDEX {_quoted(f'{table.name}_pkey')} ON {_quoted(table.name)} REORGANIZE",
+            f"{alter} REORGANIZE",
             "Instead, in every edition: it moves rows page by page, in small transactions, and logs each of them.",
             source=_ALTER_INDEX,
             locks="Single pages, for a moment.",

@@ -26,7 +26,7 @@ _TITLE = "SQL Server"
 
 
 def _allocations_add_up(trial: JudgedTrial) -> Verdict | None:
-    """Whether the server's counter of leaf splits is the sum of appends and other splits."""
+    """Whether the server's counter of leaf splits is the sum of appends and other splits; None if one is not known."""
     values = trial.values()
     metrics = (Metric.APPENDS, Metric.EDGE_AND_INTERIOR_SPLITS, Metric.SPLIT_COUNTER)
     if not values.keys() >= {*metrics}:

@@ -49,7 +49,7 @@ class _Content:
 
 
 def verdicts(path: Path) -> Iterator[tuple[str, Verdict]]:
-    """(what it looks like, the verdict) for each index of more than one leaf. UnreadableError if the file cannot be
+    """(name and description, the verdict) for each index of more than one leaf. UnreadableError if the file cannot be
     read at all."""
     file = DataFile(path)
     parameters = Parameters(before_2012=file.version < _FIRST_2012)
@@ -77,7 +77,7 @@ def verdicts(path: Path) -> Iterator[tuple[str, Verdict]]:
             yield name, Verdict("not measured", str(error))
         else:
             if len(pages) > 1 and row_count:
-                yield f"{name}: {_shape(content)}", _compared(content, parameters)
+                yield f"{name}: {_described(content)}", _compared(content, parameters)
 
 
 def _as_they_lie(rows: Rows) -> Integers:
@@ -89,14 +89,14 @@ def _as_in_table(file: DataFile, content: _Content, table: _Content) -> Integers
     """`_Content.arrival` of an index, from that of the table: each row came when the row came to which it leads."""
     if isinstance(table.arrival, str):
         return table.arrival
-    in_index, in_table = (_table_keys(file, one, table) for one in (content, table))
+    in_index, in_table = (_table_keys(file, each, table) for each in (content, table))
     if in_index is None or in_table is None or in_index.dtype != in_table.dtype:
         return _NO_WAY
     order_in_index, order_in_table = np.argsort(in_index), np.argsort(in_table)
     keys = in_table[order_in_table]
     if not np.array_equal(in_index[order_in_index], keys) or (keys[1:] == keys[:-1]).any():
         return _NO_WAY
-    row_in_index = np.empty(len(in_table), np.int64)
+    row_in_index = np.empty(len(in_table), np.int64)  # by row of the table
     row_in_index[order_in_table] = order_in_index
     return row_in_index[table.arrival]
 
@@ -124,24 +124,25 @@ def _disorder(rows: Rows) -> Integers:
     # where, in one leaf, a row lies behind another that follows it in key order
     breaks = np.flatnonzero((np.diff(order) < 0) & (np.diff(rows["owner"][order]) == 0)) + 1
     disordered, first = np.unique(rows["owner"][order][breaks], return_index=True)
-    return breaks[first] - np.searchsorted(rows["owner"], disordered)
+    return breaks[first] - np.searchsorted(rows["owner"], disordered)  # less where the leaf's rows begin
 
 
 def _listed(counts: Integers) -> str:
     return " ".join(map(str, counts[:_SHOWN])) + " …" * (len(counts) > _SHOWN)
 
 
-def _shape(content: _Content) -> str:
+def _described(content: _Content) -> str:
     """What an index looks like, for people."""
     sizes, counts = content.rows["size"], content.counts
     size = f"{sizes.min()} to {sizes.max()}" if sizes.min() < sizes.max() else str(sizes[0])
     density = space_used(int(sizes.sum()) + SLOT * len(sizes), len(counts))
     runs, deleted = _disorder(content.rows), int(content.rows["deleted"].sum())
+    marked = f", {deleted:,} deleted" if deleted else ""
     order = f"rows came in key order in {len(counts) - len(runs)} leaves"
     if len(runs):  # what a split moved lies first in a new page, in key order
         order += f"; in others the first {runs.min()} to {runs.max()} did, of which a split moved some"
     return (
-        f"{len(sizes):,} rows of {size} bytes{f', {deleted:,} deleted' * bool(deleted)}; {len(counts):,} leaves of "
+        f"{len(sizes):,} rows of {size} bytes{marked}; {len(counts):,} leaves of "
         f"{_listed(counts)} rows, {density:.2f} % full, {LeafOrder.from_chain(content.numbers).nonadjacent:.1f} % not "
         f"adjacent; {order}"
     )

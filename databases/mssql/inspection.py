@@ -143,7 +143,7 @@ class MssqlInspector(Inspector):
         return replace(table, inserted=None if inserted is None else int(inserted), since=self._since, row_bytes=width)
 
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
-        """The primary key, unique indexes and those on foreign keys, from the server's catalogue."""
+        """The primary key, unique indexes and those on foreign keys, from the catalogue. Fills `_ids_and_fills`."""
         rows_of_foreign = self._server.rows(FOREIGN, _quoted(table))
         foreign = [columns for _, columns in first_row_and_columns(rows_of_foreign, name=0, column=1).values()]
         indexes = []
@@ -175,16 +175,16 @@ class MssqlInspector(Inspector):
         number, fill = self._ids_and_fills[table.full_name, index.name]
         used = int(self._server.value(USED, _quoted(table), number) or 0)
         size = PagesHere(bytes=used * 8192, full=float(fill or 100))
-        mode = "SAMPLED" if used <= _SAMPLED else "LIMITED"
+        mode = "SAMPLED" if used <= _SAMPLED else "LIMITED"  # LIMITED gives no density
         try:
-            ((leaves, density, order),) = self._server.rows(PHYSICAL, _quoted(table), number, mode)
+            ((leaves, density, fragmentation),) = self._server.rows(PHYSICAL, _quoted(table), number, mode)
         except ServerError as error:
             return replace(size, missing=f"the pages cannot be read {without_permission(error, STATE)}")
         return replace(
             size,
             leaf_pages=None if leaves is None else float(leaves),
             density=None if density is None else float(density),
-            backward=None if order is None else float(order),
+            backward=None if fragmentation is None else float(fragmentation),
             origin="sampled" if density is not None else "",
             missing="" if density is not None else "the index is too large for a sample of its pages.",
             pages_read=used // 100 if mode == "SAMPLED" else 0,

@@ -40,7 +40,7 @@ _VERSIONING_ON = {
 }
 
 
-def create_database(master: MssqlConnection, options: EngineOptions, delayed_durability: str = "DISABLED") -> None:
+def create_database(master: MssqlConnection, chosen: EngineOptions, delayed_durability: str = "DISABLED") -> None:
     """Creates the database, marked as keybench's; `master` is a connection to the database master. If that fails, what
     was made is dropped again. A database that a run left unfinished is replaced.
 
@@ -50,7 +50,7 @@ def create_database(master: MssqlConnection, options: EngineOptions, delayed_dur
     """
     if database_exists(master):
         drop_database(master)
-    versioning = _VERSIONING_ON.get(options["row_versioning"])
+    versioning = _VERSIONING_ON.get(chosen["row_versioning"])
     settings = (
         "RECOVERY SIMPLE",
         "AUTO_CREATE_STATISTICS ON",
@@ -75,13 +75,13 @@ def create_database(master: MssqlConnection, options: EngineOptions, delayed_dur
         raise
 
 
-def check_version(connection: MssqlConnection, place: str) -> None:
-    """EnvironmentMissing where the server is a SQL Server that is too old. Others that speak its protocol have numbers
-    of their own."""
+def check_version(connection: MssqlConnection, server: str) -> None:
+    """EnvironmentMissing where `server`, its name for the message, is a SQL Server that is too old. Others that speak
+    its protocol have numbers of their own."""
     ((number, _edition, described),) = connection.rows(VERSION)
     if str(described).startswith(MAKE) and int(str(number).partition(".")[0]) < _OLDEST:
         raise EnvironmentMissing(
-            f"{place} is version {number}: keybench's tables need SQL Server 2019 or later, for "
+            f"{server} is version {number}: keybench's tables need SQL Server 2019 or later, for "
             "OPTIMIZE_FOR_SEQUENTIAL_KEY."
         )
 
@@ -133,11 +133,11 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
     def __init__(self, address: Address) -> None:
         """Connects to the database or, if keybench has yet to create it, to master. EnvironmentMissing where the
         server, or a database that the URL names, cannot be reached."""
-        of_url = address.parameters.get("database")
-        self._database = of_url or SCHEMA
+        database_of_url = address.parameters.get("database")
+        self._database = database_of_url or SCHEMA
         within = replace(address, parameters={**address.parameters, "database": self._database})
-        super().__init__(within, f"SQL Server at {place(address)}", connect(within, of_url or "master"))
-        self._exists = of_url is not None
+        super().__init__(within, f"SQL Server at {place(address)}", connect(within, database_of_url or "master"))
+        self._exists = database_of_url is not None
         if not self._exists:
             try:
                 self._exists = database_exists(self._server)
@@ -214,7 +214,7 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
             "@LockOwner = N'Session', @LockTimeout = 0; SELECT @taken",
             _LOCK,
         )
-        return bool(result) and int(result[0][0]) >= 0
+        return bool(result) and int(result[0][0]) >= 0  # below 0: not taken
 
     def _database_is_marked(self) -> bool:
         return self._database_marks() in ([(MARK,)], [(UNFINISHED,)])

@@ -112,7 +112,7 @@ class OperationsProbe(CounterProbe[MssqlConnection]):
     supplies: Sequence[Metric] = (Metric.SPLIT_COUNTER, Metric.LATCH_WAITS, Metric.LATCH_WAIT_MS)
 
     def counters(self, table: Table) -> Sequence[int | str]:
-        """The index's counters; 0 where the server has none yet."""
+        """The index's counters, 0 where the server has none yet; or for each of them why it cannot be read."""
         try:
             rows = self._server.rows(OPERATIONS, ddl.name(table), index_id(self._server, table))
         except ServerError as error:

@@ -60,8 +60,9 @@ class OracleAdmin(Admin):
 
     def page_settings(self) -> Mapping[str, str]:
         """The options of the tables, and the size of a block in this user's tablespace."""
-        blocks = self._allowed(BLOCKS)
-        return {**self.options, **({BLOCK_SIZE: str(blocks[0][0])} if blocks else {})}
+        blocks = self._allowed(BLOCKS)  # one row, or none
+        of_tablespace = {BLOCK_SIZE: str(blocks[0][0])} if blocks else {}
+        return {**self.options, **of_tablespace}
 
     def _allowed(self, query: str) -> list[tuple[object, ...]]:
         """The rows of a query that not every user may run; none where this user may not."""

@@ -46,7 +46,7 @@ def container_server(chosen: Settings) -> ContainerServer:
         user="SYSTEM",
         port=1521,
         health=("bash", "-c", LOGIN),
-    )  # passwords are set while it starts, so no refused login is final
+    )  # no text in `denied`: passwords are set while it starts, so no refused login is final
     return ContainerServer(recipe, chosen, prepare, START_SECONDS)
 
 

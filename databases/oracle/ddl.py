@@ -109,7 +109,7 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, fl
     index = entry_bytes(column, payload, key) * _BLOCK_BYTES / records.LEAF_BYTES
     heap = _HEAP_ROOM * (records.table_entry(column.width or core.WIDEST_KEY, payload)) if key != "clustered" else 0.0
     if key == "by-date":
-        heap += records.nonunique_entry(_MOMENT_BYTES) * (_HEAP_ROOM + 1 / core.EMPTIEST)  # the index on the moment
+        heap += records.nonunique_entry(_MOMENT_BYTES) * (_HEAP_ROOM + 1 / core.EMPTIEST)  # in heap and index
     return index, index / core.EMPTIEST + heap + _REDO_AND_UNDO * (_REDO_BYTES + payload)
 
 
@@ -141,7 +141,7 @@ def release_number(version: str) -> int:
 
 def _quoted(name: str) -> str:
     """A name between quotation marks if it needs them. Oracle's names cannot contain such marks: they are left out."""
-    return '"' + name.replace('"', "") + '"' if not re.fullmatch(r"[a-z][a-z0-9_]*", name) else name
+    return name if re.fullmatch(r"[a-z][a-z0-9_]*", name) else '"' + name.replace('"', "") + '"'
 
 
 def _declaration(table: KeyedTable) -> tuple[str, str]:

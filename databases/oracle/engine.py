@@ -20,7 +20,7 @@ from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 
 
 def _leaves_add_up(trial: JudgedTrial) -> Verdict | None:
-    """Whether the server's counter of leaf splits has one for each leaf page but the first."""
+    """Whether the server's counter of leaf splits has one for each leaf page but the first; None if not known."""
     values = trial.values()
     if not values.keys() >= {Metric.LEAF_PAGES, Metric.SPLIT_COUNTER}:
         return None

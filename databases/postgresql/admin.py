@@ -42,7 +42,6 @@ class PostgresAdmin(AdminConnection, Admin):
 
     def sessions_left(self) -> int:
         """The connections that the limits of server, database and user still permit: the fewest of the three."""
-        reserved = "superuser_reserved_connections", "reserved_connections"  # the second since 16
         server, database, user = self.rows(
             "SELECT current_setting('max_connections')::int - count(*) FILTER (WHERE backend_type = 'client backend')"
             " - CASE WHEN usesuper THEN 0 ELSE (SELECT coalesce(sum(setting::int), 0) FROM pg_settings"
@@ -53,7 +52,7 @@ class PostgresAdmin(AdminConnection, Admin):
             "   - count(*) FILTER (WHERE usename = current_user)"
             " FROM pg_stat_activity, (SELECT usesuper FROM pg_user WHERE usename = current_user) AS me"
             " GROUP BY usesuper",
-            list(reserved),
+            ["superuser_reserved_connections", "reserved_connections"],  # the second since 16
         )[0]
         return max(0, min(int(limit) for limit in (server, database, user) if limit is not None))
 
@@ -175,10 +174,8 @@ class PostgresAdmin(AdminConnection, Admin):
         these up to date when they end; before version 15, at moments that nobody knows: None."""
         if self.version < ddl.STATISTICS_ON_DEMAND:
             return None
-        statement = (
-            "SELECT pg_stat_get_tuples_updated(oid), pg_stat_get_tuples_hot_updated(oid) FROM to_regclass(%s) oid"
-        )
-        ((updated, hot),) = self.rows(statement, ddl.name(table))
+        query = "SELECT pg_stat_get_tuples_updated(oid), pg_stat_get_tuples_hot_updated(oid) FROM to_regclass(%s) oid"
+        ((updated, hot),) = self.rows(query, ddl.name(table))
         return int(updated), int(hot)
 
     def rebuild(self, table: Table, fill: int) -> None:

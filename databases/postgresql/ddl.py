@@ -255,7 +255,7 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
         declaration = f"DEFAULT nextval('{literal}')"
     # what new rows get before the two change places: if the application is to make keys, any unique one will do
     meanwhile = declaration or ("DEFAULT gen_random_uuid()" if into.column.name == "uuid" else "")
-    if not (key_in_new_type if same_keys else meanwhile):
+    if not (key_in_new_type if same_keys else meanwhile):  # nothing gives new rows the new key
         return [UNTESTED]
     steps = [_altering(table, f"ADD COLUMN id_new {into.column.sql_type}", note)]
     exchange = [f"ALTER TABLE {name} ALTER COLUMN id_new SET NOT NULL"]  # the statements of the short transaction
@@ -272,9 +272,8 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
         if not declaration:
             exchange.append(f"ALTER TABLE {name} ALTER COLUMN id_new DROP DEFAULT")
     fill = core.FILL_SAME_KEYS if same_keys else core.FILL_NEW_KEYS
-    steps.append(
-        Statement("", f"{fill} VACUUM between batches: each updated row leaves a dead one. {core.FILL_CHILDREN}")
-    )
+    vacuum = "VACUUM between batches: each updated row leaves a dead one."
+    steps.append(Statement("", f"{fill} {vacuum} {core.FILL_CHILDREN}"))
     steps += [_unique_index(table, index, "id_new"), *_checking(table, "id_new"), Statement("", core.STANDSTILL)]
     exchange += [
         f"ALTER TABLE {name} DROP CONSTRAINT {_check_name(table, 'id_new')},\n  DROP CONSTRAINT {constraint},\n  "
@@ -342,10 +341,9 @@ def _check_name(table: KeyedTable, column: str) -> str:
 def _checking(table: KeyedTable, column: str) -> list[Statement]:
     """The statements that check that a column has no NULL, so that SET NOT NULL afterwards reads no rows."""
     check = _check_name(table, column)
+    add = f"ADD CONSTRAINT {check}\n  CHECK ({column} IS NOT NULL) NOT VALID"
     return [
-        _altering(
-            table, f"ADD CONSTRAINT {check}\n  CHECK ({column} IS NOT NULL) NOT VALID", "For SET NOT NULL below."
-        ),
+        _altering(table, add, "For SET NOT NULL below."),
         _altering(table, f"VALIDATE CONSTRAINT {check}", "Reads the whole table once.", _WEAK),
     ]
 

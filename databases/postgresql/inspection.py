@@ -128,7 +128,7 @@ class PostgresInspector(Inspector):
         return About("postgresql", self._version, f"PostgreSQL {self._version}", promises, tuple(caveats))
 
     def tables(self) -> Sequence[TableHere]:
-        """All tables and views, the largest first."""
+        """All tables and views, the largest first. Fills `_heaps`, which the methods for one table need."""
         tables = []
         for *columns, children in self._server.rows(catalogue.TABLES):
             schema, name, kind, oid, part_of, size, may_read, policy, tuples, pages, blocks, inserted, locked = columns
@@ -173,7 +173,7 @@ class PostgresInspector(Inspector):
         )
 
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
-        """Primary keys, unique indexes and foreign keys, by the catalogue."""
+        """Primary keys, unique indexes and foreign keys; without an index, the name is empty. Fills `_indexes`."""
         oid = self._heaps[table.full_name].oid
         columns = {str(row[0]): row for row in self._server.rows(catalogue.COLUMNS, oid)}
         foreign = [tuple(row[0]) for row in self._server.rows(catalogue.FOREIGN, oid)]
@@ -199,7 +199,8 @@ class PostgresInspector(Inspector):
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys from up to `PAGES` pages of the table and its last ones, in order of the rows' places in the table."""
-        blocks = _spread(self._heaps[table.full_name].blocks, PAGES)
+        total = self._heaps[table.full_name].blocks
+        blocks = _spread(total, PAGES)
         selected = ", ".join(map(_selected, index.key))
         present = " AND ".join(f"{_escaped(column)} IS NOT NULL" for column in index.columns)
         rows: list[tuple[object, ...]] = []  # (place, key's columns …)
@@ -215,14 +216,8 @@ class PostgresInspector(Inspector):
         places = np.array([str(row[0]).strip("()").split(",") for row in rows], np.int64).reshape(-1, 2)
         positions = places[:, 0] * 1000 + places[:, 1]  # page and row as one: a page has fewer than 1,000 rows
         # of a large table, each of the last pages stands for itself, and each other one for several pages
-        total = self._heaps[table.full_name].blocks
         pages_each = 1.0 if len(blocks) == total else total / PAGES
-        values, others = values_of(rows, index.key, 1)
-        highest = None
-        if index.name and len(index.key) == 1 and index.key[0].most and not index.note:  # an index on one integer
-            name = f"{quoted(table.schema)}.{quoted(table.name)}"
-            # this reads only the end of the index
-            highest = self._server.value(f"SELECT max({quoted(index.columns[0])}) FROM ONLY {name}")  # noqa: S608
+        values, others = values_of(rows, index.key, begin=1)  # behind the place
         return SampleHere(
             values,
             arrival=positions.astype(np.float64),
@@ -231,8 +226,16 @@ class PostgresInspector(Inspector):
             weights=np.where(places[:, 0] >= total - _LAST, 1.0, pages_each),
             pages_read=len(blocks),
             others=others,
-            highest=highest,
+            highest=self._highest(table, index),
         )
+
+    def _highest(self, table: TableHere, index: IndexHere) -> int | None:
+        """The greatest key of an index on one integer, from the end of the index; None of any other index."""
+        if not index.name or len(index.key) != 1 or not index.key[0].most or index.note:
+            return None
+        name = f"{quoted(table.schema)}.{quoted(table.name)}"
+        highest: int | None = self._server.value(f"SELECT max({quoted(index.columns[0])}) FROM ONLY {name}")  # noqa: S608
+        return highest
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:
         """The size and fill of the index: by pageinspect if that can be used, else estimated from sizes."""
@@ -261,7 +264,7 @@ class PostgresInspector(Inspector):
         whole = total - 1 <= INDEX_PAGES  # without page 0, which is the metapage
         blocks = range(1, total) if whole else [1 + block for block in _spread(total - 1, INDEX_PAGES - _LAST)]
         level = "btpo_level" if self._server.version >= 140_000 else "btpo"
-        rows = self._server.rows(
+        rows = self._server.rows(  # type l is a leaf, r the root, which is a leaf if its level is 0
             f"SELECT s.free_size, s.btpo_next, s.blkno FROM unnest(%s::int4[]) b, "  # noqa: S608
             f"LATERAL {self._pageinspect}.bt_page_stats(%s, b) s WHERE s.type IN ('l', 'r') AND s.{level} = 0",
             list(blocks),
@@ -296,7 +299,7 @@ class PostgresInspector(Inspector):
         room = self._server.page_bytes - _HEADER - _SPECIAL
         fanout = max(2.0, 0.7 * room / entry)  # children of a branch page that is 70 % full
         leaves = (total - 1) * (1 - 1 / fanout)
-        used = (table.rows / leaves + 1) * entry + _POINTER  # + 1: the high key
+        used = (table.rows / leaves + 1) * entry + _POINTER  # + 1: the high key; free space leaves out one pointer
         return replace(
             figures, leaf_pages=leaves, density=min(100.0, 100 * used / room), origin="estimated",
             missing=figures.missing or "estimated from its size, the number of rows and the width of an entry.",
@@ -349,7 +352,7 @@ def _aligned(widths: Sequence[int]) -> int:
 
 
 def _spread(blocks: int, most: int) -> list[int]:
-    """The numbers, from 0, of up to `most` of `blocks` blocks, evenly spread, and of the last ones."""
+    """The numbers, from 0, of up to `most` of `blocks` blocks, evenly spread, and of the last `_LAST`."""
     if blocks <= most + _LAST:
         return list(range(blocks))
     spread = {int(place) for place in np.linspace(0, blocks - 1, most)}

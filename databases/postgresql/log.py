@@ -47,8 +47,8 @@ def position(server: AdminConnection) -> str:
 
 
 def keep_log(server: AdminConnection, purpose: str, table: Table) -> None:
-    """Makes a private server keep its log from here on, until `release_log`; does nothing on a user's own server. It
-    creates a temporary replication slot that reserves the log at once. The next trial drops what a failed one left."""
+    """Makes a private server keep its log until `release_log`, by a temporary replication slot, named after `purpose`,
+    that reserves the log at once; does nothing on a user's own server. The next trial drops what a failed one left."""
     if server.is_private:
         release_log(server, purpose, table)
         server.rows("SELECT pg_create_physical_replication_slot(%s, true, true)", _slot(purpose, table))
@@ -115,7 +115,7 @@ def page_image_bytes(server: AdminConnection, begin: str, end: str) -> int:
 
 
 def _inspected(server: AdminConnection, query: str, begin: str, end: str) -> list[tuple[object, ...]]:
-    """The rows of a query of pg_walinspect's functions, whose schema is `{schema}`."""
+    """The rows of a query, without its SELECT, of pg_walinspect's functions; `{schema}` stands for their schema."""
     schema = server.extension("pg_walinspect")
     if not schema:
         raise UnreadableError(
@@ -153,6 +153,7 @@ class PrivateLog:
 
     def _segment(self, place: int) -> str:
         """The name of the file that holds that byte of the log: timeline (1 on a new server) and segment number."""
+        # the number in two parts: which 4 GiB of the log, and which segment of these
         high, low = divmod(place // self.segment_bytes, (1 << 32) // self.segment_bytes)
         return f"{1:08X}{high:08X}{low:08X}"
 
@@ -174,7 +175,7 @@ class PrivateLog:
         command: list[str | Path] = [program, "--path", self.directory]
         # The command names the files. Otherwise pg_waldump takes the segment size from the first file that it finds,
         # which may be an empty file prepared for later.
-        files = [self._segment(first), self._segment(stop - 1)]
+        files = [self._segment(first), self._segment(stop - 1)]  # from the first byte's to the last byte's
         command += ["--start", begin, "--end", f"{stop >> 32:X}/{stop & 0xFFFFFFFF:X}", *options, *files]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as dump:
             assert dump.stdout
@@ -215,7 +216,7 @@ class WalRecorder:
         self._begin = position(self._server)
 
     def after(self, table: Table) -> Arrivals:
-        """The order of insertion of all rows, and of their children."""
+        """The order of insertion of all rows, and of their children. ServerError if the log does not show all."""
         tables = [table, replace(table, name=table.child, key="fk", child="")] if table.child else [table]
         try:
             records = insertion_records(self._server, self._begin, position(self._server))
@@ -233,11 +234,11 @@ class WalRecorder:
 def transactions(chunks: Iterable[bytes], relations: Sequence[str]) -> list[NDArray[np.int64]]:
     """The transaction of each insertion into the leaves of each of these indexes, in order. `chunks` are the text of
     log records, one record per line."""
-    numbers_by_relation = {relation.encode(): [np.empty(0, np.int64)] for relation in relations}
+    numbers_by_relation = {relation.encode(): [np.empty(0, np.int64)] for relation in relations}  # for `concatenate`
     for lines in _whole_lines(chunks):
         records = _INSERTION.findall(lines)
-        for relation, numbers in numbers_by_relation.items():
-            numbers.append(np.array([number for number, index in records if index == relation], np.int64))
+        for wanted, numbers in numbers_by_relation.items():
+            numbers.append(np.array([number for number, relation in records if relation == wanted], np.int64))
     return [np.concatenate(numbers) for numbers in numbers_by_relation.values()]
 
 
@@ -283,9 +284,9 @@ def count_splits(chunks: Iterable[bytes], relation: str, capacity: int) -> Split
             parts = _PARTS.search(record)
             if not parts:
                 raise UnreadableError(f"a split record of unknown form: {record[:120].decode('ascii', 'replace')}")
-            level, place, split_relation = parts.groups()
+            level, newitemoff, split_relation = parts.groups()
             if split_relation == wanted:  # the module's docstring has the rule
-                on_rightmost_leaf = "appends" if int(place) > capacity else "edge"
+                on_rightmost_leaf = "appends" if int(newitemoff) > capacity else "edge"
                 on_leaf = "interior" if b"blkref #2" in record else on_rightmost_leaf
                 kinds["branch" if int(level) else on_leaf] += 1
     return Splits(**kinds)

@@ -62,14 +62,14 @@ def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexSummary:
     no nbtree."""
     head, tail, used, page_bytes = _headers(slices)
     leaf = used & (tail["flags"] & LEAF != 0)
-    number, following = np.flatnonzero(leaf), tail["next"][leaf].astype(np.int64)
+    numbers, following = np.flatnonzero(leaf), tail["next"][leaf].astype(np.int64)
     gap = head["upper"][leaf].astype(np.int64) - head["lower"][leaf]
     free = np.where(gap < _LINE_POINTER, 0, gap - _LINE_POINTER)
-    room = len(number) * (page_bytes - SPECIAL.itemsize - HEADER_BYTES)
-    linked = following != 0
-    order = LeafOrder.from_links(number[linked], following[linked], len(number))
+    room = len(numbers) * (page_bytes - SPECIAL.itemsize - HEADER_BYTES)  # of all leaves
+    linked = following != 0  # 0: the last leaf
+    order = LeafOrder.from_links(numbers[linked], following[linked], len(numbers))
     return IndexSummary(
-        leaf=len(number),
+        leaf=len(numbers),
         branch=int((used & ~leaf).sum()),
         density=100 - 100 * int(free.sum()) / room if room else float("nan"),
         fragmentation=order.back_links,
@@ -88,7 +88,7 @@ def in_order(slices: Iterable[NDArray[np.uint8]]) -> PageOrder:
 
     head, tail, used, _ = _headers(map(with_extra, slices))
     leaves = _level(head, tail, used & (tail["flags"] & LEAF != 0))
-    return PageOrder(leaves.numbers, leaves.entries + np.concatenate(extra)[leaves.numbers])
+    return PageOrder(leaves.numbers, leaves.entries + np.concatenate(extra)[leaves.numbers])  # `extra` is by number
 
 
 def _extra_entries(pages: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -101,10 +101,10 @@ def _extra_entries(pages: NDArray[np.uint8]) -> NDArray[np.int64]:
         pointers = np.ascontiguousarray(pages[page, HEADER_BYTES : head["lower"][page]]).view("<u4")
         # the first item is the high key, except on the last leaf
         items = pointers[int(tail["next"][page] != 0) :] & OFFSET
-        at = items[:, None].astype(np.int64) + np.arange(4, 8)  # ip_posid and t_info, two bytes each
-        posid, info = np.ascontiguousarray(pages[page][at]).view("<u2").astype(np.int64).T
-        lists = posid[(info & posid & _LIST) != 0]
-        extra[page] = (lists & _ADDRESSES).sum() - len(lists)
+        places = items[:, None].astype(np.int64) + np.arange(4, 8)  # ip_posid and t_info, two bytes each
+        posid, info = np.ascontiguousarray(pages[page][places]).view("<u2").astype(np.int64).T
+        posid_of_lists = posid[(info & posid & _LIST) != 0]
+        extra[page] = (posid_of_lists & _ADDRESSES).sum() - len(posid_of_lists)  # less the items themselves
     return extra
 
 
@@ -117,21 +117,21 @@ def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
         """The pages unchanged; the key in the first entry of each, which is the high key, is added to `high_keys`."""
         first = fields(pages, _POINTER, HEADER_BYTES)["bits"].astype(np.int64) & OFFSET
         # a page without entries may lead past its end: then any bytes will do
-        at = np.minimum(first + key.start, pages.shape[1] - (key.stop - key.start))
-        high_keys.append(np.take_along_axis(pages, at[:, None] + np.arange(key.stop - key.start), axis=1))
+        begin = np.minimum(first + key.start, pages.shape[1] - (key.stop - key.start))
+        high_keys.append(np.take_along_axis(pages, begin[:, None] + np.arange(key.stop - key.start), axis=1))
         return pages
 
     head, tail, used, _ = _headers(map(with_high_keys, slices))
     heights = range(int(tail["level"][used].max()) + 1)
     levels = tuple(_level(head, tail, used & (tail["level"] == height)) for height in heights)
-    free = np.flatnonzero((head["upper"] == 0) | (tail["flags"] & DELETED != 0))
+    free = np.flatnonzero((head["upper"] == 0) | (tail["flags"] & DELETED != 0))  # 0: never written
     return ServerPages(levels, free, len(tail), np.concatenate(high_keys)[levels[0].numbers[:-1]])
 
 
 def _level(head: NDArray[np.void], tail: NDArray[np.void], on_level: NDArray[np.bool_]) -> Level:
     """The pages of a level in key order, with their entries. Raises ValueError if they form no chain."""
     following = tail["next"].astype(np.int64).tolist()
-    chain = np.flatnonzero(on_level & (tail["prev"] == 0))[:1].tolist()
+    chain = np.flatnonzero(on_level & (tail["prev"] == 0))[:1].tolist()  # the leftmost page, if there is one
     while chain and following[chain[-1]] and len(chain) <= len(following):  # longer: it goes round in a circle
         chain.append(following[chain[-1]])
     if len(chain) != int(on_level.sum()):
@@ -176,7 +176,7 @@ def read_index(server: AdminConnection, table: Table) -> IndexSummary:
 
 
 def read_pages(server: AdminConnection, table: Table) -> ServerPages:
-    """All pages of the key's index."""
+    """All pages of the key's index. Borders of leaves are numbers if the key is an integer, else its bytes."""
     column = table.column
     pages = read(server, table, partial(by_level, key=entry_key(column)))
     if column.form == "int" and pages.borders is not None:
@@ -233,9 +233,9 @@ def by_pageinspect(server: AdminConnection, schema: str, index: int) -> Callable
 def _by_file_function(server: AdminConnection, path: str, first: int, pages: int) -> bytes:
     """These pages, which are in one file: a file holds a whole number of slices. `path` is the first file's."""
     part, page = divmod(first, _FILE_BYTES // server.page_bytes)
-    file, begin = f"{path}.{part}" if part else path, page * server.page_bytes
+    file = f"{path}.{part}" if part else path
     statement = "SELECT pg_read_binary_file(%s, %s::bigint, %s::bigint)"
-    return server.binary(statement, file, begin, pages * server.page_bytes)
+    return server.binary(statement, file, page * server.page_bytes, pages * server.page_bytes)
 
 
 class PagesProbe(ServerProbe[AdminConnection]):

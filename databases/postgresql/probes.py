@@ -135,5 +135,5 @@ class ActivitySampler(WaitSamples[AdminConnection]):
         self._no_writers = [self._server.raw.info.backend_pid, *connected(self._server)]
 
     def waits(self) -> Iterable[tuple[Any, ...]]:
-        """The writers' connections by what they wait for."""
+        """(what they wait for, how many of the writers' connections do)."""
         return self._server.rows(_WAITS, connection.APPLICATION, self._database, self._no_writers)

@@ -60,7 +60,7 @@ def _embedded_installation() -> Path | None:
 def _version(program: Path) -> tuple[int, ...]:
     """A program's version, such as (18, 4); empty if the program cannot be run."""
     numbers = re.search(r"(\d+)(?:\.(\d+))?", private_server.version_text(program))
-    return tuple(int(part) for part in numbers.groups("0")) if numbers else ()
+    return tuple(int(part) for part in numbers.groups("0")) if numbers else ()  # "0": there is no second
 
 
 def newest_installed() -> Path | None:
@@ -71,7 +71,7 @@ def newest_installed() -> Path | None:
         programs |= {program.resolve() for program in Path("/").glob(pattern[1:])}  # glob takes relative patterns
     complete = [(_version(program), program) for program in programs if (program.parent / "initdb").exists()]
     usable = [(version, program) for version, program in complete if version and version[0] >= OLDEST]
-    return max(usable)[1].parent.parent if usable else None
+    return max(usable)[1].parent.parent if usable else None  # the program is in its folder bin
 
 
 def _installation_of(folder: Path) -> Path | None:

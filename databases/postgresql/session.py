@@ -50,8 +50,8 @@ class PostgresSession(Session):
     def prepare(
         self, keys: Keys, payload: Payload, start: int, rows_per_tx: int
     ) -> Sequence[CopyBatch | FamilyBatch[CopyBatch] | memoryview]:
-        """Batches of `rows_per_tx` rows each: text for COPY, or, if a transaction has one row, requests. All batches
-        share one buffer, their children another."""
+        """Batches of `rows_per_tx` rows each: text for COPY, with that of their children if the table has a parent; for
+        single rows without children, requests. All batches share one buffer, all children another."""
         payloads = texts(payload, start, len(keys))
         if rows_per_tx == 1 and len(keys) and not self._table.parent:
             self._prepare_insert()
@@ -190,10 +190,10 @@ class PostgresSession(Session):
     def update(self, keys: Sequence[object], texts: Sequence[str]) -> int:
         """Updates rows one by one: their payloads, or without texts their status (`raise` adds 1 to it)."""
         self._command(b"BEGIN")
-        statement, values = b"raise", [[key] for key in keys]
+        statement, rows = b"raise", [[key] for key in keys]
         if texts:
-            statement, values = b"update", [[text.encode(), key] for text, key in zip(texts, keys, strict=True)]
-        done = sum(self._run(statement, row).command_tuples or 0 for row in values)
+            statement, rows = b"update", [[text.encode(), key] for text, key in zip(texts, keys, strict=True)]
+        done = sum(self._run(statement, values).command_tuples or 0 for values in rows)
         self._command(b"COMMIT")
         return done
 

@@ -56,13 +56,13 @@ def pack(keys: Bytes, payload: Bytes | Varying, rows_per_tx: int) -> list[CopyBa
     n = len(keys)
     tab = repeated(b"\t" if keys.shape[1] and payload.shape[1] else b"", n)
     text = lines(keys, tab, payload, repeated(b"\n", n))
-    view = text.data.data
+    view = text.data.data  # the array's buffer, a memoryview
     batches = []
     for first in range(0, n, rows_per_tx):
-        last = min(first + rows_per_tx, n)
-        begin, end = text.begin(first), text.begin(last)
+        stop = min(first + rows_per_tx, n)
+        begin, end = text.begin(first), text.begin(stop)
         parts = tuple(view[at : min(at + _PART_BYTES, end)] for at in range(begin, end, _PART_BYTES))
-        batches.append(CopyBatch(parts, last - first))
+        batches.append(CopyBatch(parts, stop - first))
     return batches
 
 
@@ -103,8 +103,8 @@ def pack_requests(*values: Bytes | Varying) -> Requests:
     before = _BEFORE + struct.pack(">H", len(columns_sent))
     # The length of Bind counts itself (4), what is before the parameters, each with its length (4), and 2 bytes of
     # `_AFTER`.
-    bind = np.sum([4 + length for length in value_lengths], axis=0) + 4 + len(before) + 2
-    columns: list[Bytes | Varying] = [repeated(b"B", n), binary(bind, ">u4"), repeated(before, n)]
+    bind_lengths = np.sum([4 + length for length in value_lengths], axis=0) + 4 + len(before) + 2
+    columns: list[Bytes | Varying] = [repeated(b"B", n), binary(bind_lengths, ">u4"), repeated(before, n)]
     for column, length in zip(columns_sent, value_lengths, strict=True):
         columns += [binary(length, ">u4"), column]
     return Requests(lines(*columns, repeated(_AFTER, n)))
@@ -112,14 +112,14 @@ def pack_requests(*values: Bytes | Varying) -> Requests:
 
 def parameters_of(request: memoryview) -> list[bytes]:
     """The values of the parameters in a request of `pack_requests`."""
-    at = 1 + 4 + len(_BEFORE)  # behind the letter and the length
-    (count,) = struct.unpack_from(">H", request, at)
-    at += 2
+    place = 1 + 4 + len(_BEFORE)  # behind the letter and the length
+    (count,) = struct.unpack_from(">H", request, place)
+    place += 2
     values = []
     for _ in range(count):
-        (length,) = struct.unpack_from(">I", request, at)
-        values.append(bytes(request[at + 4 : at + 4 + length]))
-        at += 4 + length
+        (length,) = struct.unpack_from(">I", request, place)
+        values.append(bytes(request[place + 4 : place + 4 + length]))
+        place += 4 + length
     return values
 
 
@@ -129,7 +129,7 @@ def read(answer: UnusualAnswer, errors: list[str]) -> int:
     rows = 0
     while True:
         kind, length = struct.unpack(">cI", answer.take(5))
-        body = answer.take(length - 4)
+        body = answer.take(length - 4)  # the length counts its own four bytes
         if kind == b"C":  # CommandComplete: `INSERT 0 1`
             rows = int(body.rstrip(b"\0").split()[-1])
         elif kind == b"E":  # ErrorResponse
@@ -139,7 +139,7 @@ def read(answer: UnusualAnswer, errors: list[str]) -> int:
 
 
 def _error(body: bytes) -> str:
-    """The text of an ErrorResponse: message, detail, hint and context."""
+    """The text of an ErrorResponse: message, detail, hint and context, each of which is a letter and a text there."""
     fields = {part[:1]: part[1:].decode("utf-8", "replace") for part in body.split(b"\0") if part}
     codes = {"DETAIL": b"D", "HINT": b"H", "CONTEXT": b"W"}
     parts = [fields.get(b"M", ""), *(f"{title}: {fields[code]}" for title, code in codes.items() if code in fields)]

@@ -47,7 +47,7 @@ class Statements:
 
     @property
     def tree(self) -> str:
-        """Name in dbstat of the measured b-tree, which holds the key."""
+        """Name in dbstat of the measured b-tree: the table, where clustered or to be measured, else the key's index."""
         table_is_tree = self.table.key == "clustered" or self.table.measures_rows
         return self.table.name if table_is_tree else f"{self.table.name}_key"
 
@@ -87,7 +87,7 @@ class Statements:
         return f'INSERT INTO "{self.table.name}" VALUES ({", ".join(marks)})'  # noqa: S608
 
     def update(self, change: str) -> str:
-        """The statement that updates the row of a key."""
+        """The statement that updates the row of a key. `change` is what stands after SET."""
         return f'UPDATE "{self.table.name}" SET {change} WHERE key = ?'  # noqa: S608
 
     def where(self, verb: Literal["SELECT *", "DELETE"], condition: str) -> str:

@@ -41,8 +41,8 @@ class Sqlite(Engine):
 
     def values_with(self, settings: Settings, chosen: Mapping[str, str]) -> Mapping[str, str]:
         """The pragmas, with the page size that the user chose, if any."""
-        page_size = chosen.get("page_size")
-        return {**settings.values, **({"page_size": str(size_of(page_size))} if page_size else {})}
+        changed = {"page_size": str(size_of(chosen["page_size"]))} if chosen.get("page_size") else {}
+        return {**settings.values, **changed}
 
     def missing(self, server: str) -> str:
         """Why SQLite cannot run here: its driver is missing, or it has no such server kind. Empty if it can run."""

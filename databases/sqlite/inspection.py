@@ -95,7 +95,7 @@ class SqliteInspector(Inspector):
             self._connection = self._open.enter_context(closing(read_only(path)))
             self._connection.execute("PRAGMA query_only = 1")
             self._connection.execute("BEGIN")
-            self._schema = {
+            self._schema = {  # by name: (type, table, root page, SQL)
                 str(name): (str(kind), str(table), int(root or 0), str(sql or ""))
                 for kind, name, table, root, sql in self._connection.execute(
                     "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE type <> 'trigger'"
@@ -149,7 +149,7 @@ class SqliteInspector(Inspector):
                     tables.append(TableHere("", name, bytes=size, children=children.get(name, 0)))
                 except ServerError as error:
                     tables.append(TableHere("", name, refused=str(error)))
-        return sorted(tables, key=lambda one: -(one.bytes or 0))
+        return sorted(tables, key=lambda table: -(table.bytes or 0))
 
     @_damage()
     def details(self, table: TableHere) -> TableHere:
@@ -170,15 +170,15 @@ class SqliteInspector(Inspector):
 
     @_damage()
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
-        """The primary key, unique indexes and foreign keys, as SQLite's pragmas list them."""
+        """The primary key, unique indexes and foreign keys by SQLite's pragmas; without an index, the name is empty."""
         name, shape = table.name, self._shape(table.name)
         rows = self._rows("SELECT * FROM pragma_foreign_key_list(?)", name)
-        foreign = [columns for _, columns in first_row_and_columns(rows, name=0, column=3).values()]
+        foreign = [columns for _, columns in first_row_and_columns(rows, name=0, column=3).values()]  # 3: `from`
         indexes: list[IndexHere] = []
         if shape.alias:
             roles = key_roles((shape.alias,), foreign, primary=True, unique=True)
             indexes.append(IndexHere(name, self._key(shape, (shape.alias,)), roles, is_table=True))
-        covered = {shape.alias}
+        covered = {shape.alias}  # the columns with which a key begins
         for _, index, unique, origin, partial in self._rows("SELECT * FROM pragma_index_list(?)", name):
             parts = self._rows("SELECT * FROM pragma_index_info(?)", str(index))
             columns = tuple(str(column) for *_, column in parts)
@@ -229,7 +229,7 @@ class SqliteInspector(Inspector):
             rowids += [rowid for rowid, _ in usable]
             values += [key for _, key in usable]
             rows_for_key += [weight * len(leaf.cells) / max(1, len(usable))] * len(usable)
-        rowids_show_arrival = shape.rowids and index.columns[0] != shape.alias
+        rowids_show_arrival = shape.rowids and index.columns[0] != shape.alias  # else the rowid is the key itself
         order = np.argsort(rowids, kind="stable") if shape.rowids else np.arange(len(rowids))
         sorted_rowids = np.array(rowids, np.int64)[order]
         keys, others = values_of([values[place] for place in order], index.key)
@@ -249,7 +249,7 @@ class SqliteInspector(Inspector):
         """How full the leaves of the index's b-tree are, from all of them or a weighted sample."""
         if not index.name:
             return PagesHere(missing="no index begins with this foreign key.")
-        before = self._file.pages_read
+        pages_before = self._file.pages_read
         tree = self._tree(self._root(table, index))
         room = self._file.usable - LEAF_HEADER
         used = np.array([100 * (1 - page.free() / room) for page in tree.leaves])
@@ -264,7 +264,7 @@ class SqliteInspector(Inspector):
             full=100.0 if tree.leaves[0].of_rowids else records.ASCENDING_FILL * 100,
             origin="measured" if tree.whole else "sampled",
             error=0.0 if tree.whole else 1.96 * standard_error,  # of the 95 % interval
-            pages_read=max(self._file.pages_read - before, len(tree.leaves)),
+            pages_read=max(self._file.pages_read - pages_before, len(tree.leaves)),  # `_tree` may have had them
         )
 
     @_damage()
@@ -318,7 +318,7 @@ class SqliteInspector(Inspector):
         ]
         types = {column: declared for column, declared, _ in columns}
         primary = [column for _, column in sorted((place, column) for column, _, place in columns if place)]
-        if re.search(r"\bWITHOUT\s+ROWID\b[^)]*$", sql, re.IGNORECASE):
+        if re.search(r"\bWITHOUT\s+ROWID\b[^)]*$", sql, re.IGNORECASE):  # behind the last parenthesis
             others = [column for column, _, place in columns if not place]
             return Shape(root, rowids=False, columns=(*primary, *others), alias="", types=types)
         integers = {column for column, declared, _ in columns if declared.upper() == "INTEGER"}

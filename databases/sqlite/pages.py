@@ -246,7 +246,7 @@ def sampled_tree(file: SqliteFile, root: int, most: int, rng: np.random.Generato
     else:
         raise ValueError(_NO_TREE)
     steps = np.diff([page.number for page in level])
-    backward = float((steps < 0).mean()) if len(steps) else 0.0
+    backward = float((steps < 0).mean()) if len(steps) else 0.0  # one leaf alone is in order
     return SampledTree(tuple(level), weights=(1.0,) * len(level), total=len(level), backward=backward, whole=True)
 
 
@@ -298,9 +298,9 @@ def all_pages(file: SqliteFile, root: int) -> list[list[Page]]:
 def pages_for_model(file: SqliteFile, levels: Sequence[Sequence[Page]]) -> ServerPages:
     """The b-tree of these levels, for the page model."""
     # A branch page has one child more than cells.
-    counts = [[len(page.cells) + (not page.is_leaf) for page in pages] for pages in levels]
-    numbers = [[page.number for page in pages] for pages in levels]
-    of_levels = tuple(Level(np.array(number), np.array(count)) for number, count in zip(numbers, counts, strict=True))
+    counts = [np.array([len(page.cells) + (not page.is_leaf) for page in pages]) for pages in levels]
+    numbers = [np.array([page.number for page in pages]) for pages in levels]
+    of_levels = tuple(map(Level, numbers, counts))
     last_page = _number(file.page(1).data, _PAGES_OF_FILE, 4)
     pages = ServerPages(of_levels, free_pages(file), next_page=last_page + 1)
     return replace(pages, borders=_borders(file, pages.levels)) if levels[0][0].of_rowids else pages
@@ -309,7 +309,7 @@ def pages_for_model(file: SqliteFile, levels: Sequence[Sequence[Page]]) -> Serve
 def _borders(file: SqliteFile, levels: Sequence[Level]) -> NDArray[np.int64]:
     """The lowest rowids that go to each leaf but the first: a divider is the highest rowid on its left."""
     last_leaves = np.arange(len(levels[0].numbers))  # the place of the last leaf below each page of the level
-    borders = np.empty(len(last_leaves) - 1, np.int64)
+    borders = np.empty(len(last_leaves) - 1, np.int64)  # [i] is that of leaf i + 1
     for level in levels[1:]:
         ends = np.cumsum(level.entries)
         # behind the last child of a page no divider follows, hence `ends - 1`

@@ -35,7 +35,7 @@ class PagesProbe(Probe):
         numbers, _, unused = leaves(connection, sql.tree)
         branches = connection.execute(
             "SELECT count(*) FROM dbstat WHERE name = ? AND pagetype = 'internal'", (sql.tree,)
-        ).get
+        ).get  # the one value
         order = LeafOrder.from_chain(numbers)
         room = int(connection.pragma("page_size")) - LEAF_HEADER
         density = 100 * (1 - unused.sum() / (len(numbers) * room))

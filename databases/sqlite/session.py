@@ -32,8 +32,8 @@ class SqliteSession(Session):
         self._connection = connect(address, self._files.database)
         self._closed = False
         self.entered: float = 0.0  # when the last transaction got the database's lock
-        self._counts = self._files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
-        self._counts.touch()  # empty until `close`: shows that a session was lost or is still open
+        self._counters_file = self._files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
+        self._counters_file.touch()  # empty until `close`: shows that a session was lost or is still open
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
         """Batches of columns: times of creation (only by date), keys, payload texts (if there is a payload)."""
@@ -72,7 +72,7 @@ class SqliteSession(Session):
 
     def delete(self, keys: Sequence[object]) -> int:
         """Deletes the rows of these keys in one transaction. Returns the number of rows deleted."""
-        return self._transaction((self._sql.where("DELETE", "= ?"), zip(keys)))
+        return self._transaction((self._sql.where("DELETE", "= ?"), zip(keys)))  # zip: rows of one value
 
     def update(self, keys: Sequence[object], texts: Sequence[str]) -> int:
         """Updates rows one by one: their payloads, or without texts their status, which grows by 1."""
@@ -82,7 +82,7 @@ class SqliteSession(Session):
 
     def first(self, rows: int) -> int:
         """Reads the first rows."""
-        return self._read(self._sql.where("SELECT *", "IS NOT NULL ORDER BY key LIMIT ?"), (rows,))
+        return self._read(self._sql.where("SELECT *", "IS NOT NULL ORDER BY key LIMIT ?"), (rows,))  # of all keys
 
     def close(self) -> None:
         """Closes the connection and writes its counters to a file, for the probe in another process."""
@@ -92,10 +92,10 @@ class SqliteSession(Session):
         counts = page_counts(self._connection)
         self._connection.close()
         if not counts["written"]:
-            self._counts.unlink(missing_ok=True)
-        elif self._counts.exists():  # else it was dropped with the table
+            self._counters_file.unlink(missing_ok=True)
+        elif self._counters_file.exists():  # else it was dropped with the table
             with suppress(OSError):  # a full disk leaves it empty; that must not hide the error that ended the load
-                self._counts.write_text(json.dumps(counts), encoding="ascii")
+                self._counters_file.write_text(json.dumps(counts), encoding="ascii")
 
     def _transaction(self, *work: tuple[str, Any]) -> int:
         """Runs statements, each with its rows, as one transaction. Returns the number of rows changed."""

@@ -25,7 +25,7 @@ def whole_tree(file: SqliteFile, root: int, column: Column, highest_rowid: int |
     lengths = np.array([length for _, length, _ in rows], np.int64)
     if file.usable != file.page_bytes or _stored(lengths, file, of_rowids).overflow.any():
         raise UsageError("--next knows no rows with overflow pages, and no files with reserved bytes.")
-    # an index's entry has the rowid as its last value
+    # an index's entry has the rowid as its last value; without rowids all are 0
     rowids = np.array([rowid if highest_rowid is None else values[-1] for rowid, _, values in rows], np.int64)
     keys = rowids if of_rowids else _encoded([values[0] for _, _, values in rows], column)
     # an integer takes as many bytes as its value needs; the other bytes of a record are the same in most tables
@@ -33,8 +33,8 @@ def whole_tree(file: SqliteFile, root: int, column: Column, highest_rowid: int |
     other_bytes = lengths - of_integers
 
     def empty(there: Integers, come: Integers, new_keys: EncodedKeys) -> IndexState:
-        """The page model's empty b-tree (`WholeIndex.empty`). The new rows' records have as many other bytes, beside
-        such integers, as those of the rows that are there, in turn."""
+        """The page model's empty b-tree for keys of these ranks (`WholeIndex.empty`). The new rows' records have as
+        many other bytes, beside such integers, as those of the rows that are there, in turn."""
         total = len(there) + len(come)
         new_lengths = np.resize(other_bytes, len(come)) + _integer_bytes(new_keys, of_rowids)
         if highest_rowid is not None:
@@ -42,13 +42,13 @@ def whole_tree(file: SqliteFile, root: int, column: Column, highest_rowid: int |
             new_lengths = new_lengths + records.integer_bytes(np.arange(next_rowid, next_rowid + len(come)))
         lengths_by_rank = np.empty(total, np.int64)
         lengths_by_rank[there], lengths_by_rank[come] = lengths, new_lengths
-        sizes, dividers = _stored(lengths_by_rank, file, of_rowids).sizes, None
-        if of_rowids:
+        sizes, dividers = _stored(lengths_by_rank, file, of_rowids).sizes, None  # None: as large as in leaves
+        if of_rowids:  # a cell has its rowid beside the record; a divider has a child and a rowid
             keys_by_rank = np.empty(total, np.int64)
             keys_by_rank[there], keys_by_rank[come] = keys, new_keys
             varints = records.varint_bytes(keys_by_rank)
             sizes, dividers = sizes + varints, (records.CHILD_BYTES + varints).astype(np.uint16)
-        no_ranks, page_bytes = np.empty(0, np.int64), file.page_bytes
+        no_ranks, page_bytes = np.empty(0, np.int64), file.page_bytes  # no ranks: the sizes are by rank
         return TreeState(lambda: tree.new(no_ranks, sizes, dividers, page_bytes, keys=total), page_bytes, total)
 
     return WholeIndex(pages_for_model(file, levels), keys, empty, records.FILLS[0])
