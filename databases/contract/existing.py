@@ -54,7 +54,7 @@ class TableHere:
     children: int = 0
     """Foreign keys that refer to it."""
     row_bytes: float | None = None
-    """Bytes of a row's columns beside the key; an estimate."""
+    """Bytes of a row's columns, the key among them; an estimate."""
     inserted: int | None = None
     """Rows inserted since the server's statistics began."""
     since: str = ""
