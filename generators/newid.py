@@ -80,12 +80,12 @@ class NewIds(GuidStream["NewId"]):
         put_word(data, 1, np.uint64(self._worker << 16) | end)
 
     def _next(self, ticks: Ticks) -> tuple[Ticks, np.ndarray[tuple[int], np.dtype[np.uint64]]]:
-        """(the tick, the sequence) of each key; at most `PER_TICK` readings at once."""
+        """(the tick, the sequence) of each key; at most `PER_TICK` readings at once. The next call goes on there."""
         room = PER_TICK - self._sequence  # keys that the last tick can still have
         # Only the tick of an earlier call can become full here, and only once: after it the next tick starts.
         if room < len(ticks):
             ticks = ticks.copy()
-            np.maximum(ticks[room:], self._last + 1, out=ticks[room:])
+            np.maximum(ticks[room:], self._last + 1, out=ticks[room:])  # those beyond its room: the next tick at least
         key_ticks = running_maximum(ticks, self._last) if len(ticks) else ticks
         sequence = positions_in_run(key_ticks, self._last, self._sequence)
         if len(key_ticks):
@@ -139,7 +139,7 @@ def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within
                 reads={
                     "time": "TU",
                     "sequence": "HL",
-                    **({"worker": "abcd", "pid": "fe"} if with_process else {"worker": "abcdef"}),
+                    **({"worker": "abcd", "pid": "fe"} if with_process else {"worker": "abcdef"}),  # f: high byte
                 },
                 read_diagram=_READ_DIAGRAMS[form],
             ),

@@ -65,7 +65,7 @@ class Blocks(GuidLayout):
         stamp_version(data, 4)
         blocks = (self.values(len(data), writer) // self.size).view(np.uint64) << np.uint64(_BELOW_BLOCK)
         high = words(data)[:, 0]  # a view of r0 … r7
-        high &= big_endian(np.array([(1 << _BELOW_BLOCK) - 1], np.uint64))
+        high &= big_endian(np.array([(1 << _BELOW_BLOCK) - 1], np.uint64))  # r0 r1 become 0
         high |= big_endian(blocks)
 
     def decode(self, keys: Keys) -> Decoded:
@@ -96,7 +96,6 @@ _SOURCE: Final = "github.com/tvondra/sequential-uuids sequential_uuids.c"
 _IN_A_BLOCK: Final = "keys of one block come in no order"
 _NO_COMB: Final = "MariaDB's uuid sorts version 4 by its end, which is random"
 _DIAGRAM: Final = "B16 R32 V4:4 R12 X2:2 R62"
-
 
 _RANDOMS: Final = (1 << 30) - 1  # how many values RAND() has
 _YEAR_1: Final = np.datetime64("0001-01-01", "D")

@@ -45,7 +45,7 @@ def running_maximum(readings: Ints, last: int) -> Ints:
 def changes(values: Ints, last: int) -> NDArray[np.bool_]:
     """Which values differ from the one before, the first from `last`: bool (n,)."""
     changed = np.empty(len(values), np.bool_)
-    changed[:1] = values[:1] != last
+    changed[:1] = values[:1] != last  # slices, as there may be no value
     np.not_equal(values[1:], values[:-1], out=changed[1:])
     return changed
 
@@ -67,7 +67,7 @@ def new_maxima(quanta: Ints, last: int) -> NDArray[np.bool_]:
     """Which quanta are above all before them, and above `last`: these keys begin a new run."""
     highest = running_maximum(quanta, last)
     above = np.empty(len(quanta), np.bool_)
-    above[:1] = quanta[:1] > last
+    above[:1] = quanta[:1] > last  # slices, as there may be none
     np.greater(quanta[1:], highest[:-1], out=above[1:])
     return above
 
@@ -93,7 +93,7 @@ def count_runs(quanta: Ints, last: int, bits: int, seeds: Callable[[Starts], Int
     while True:
         heads = (quanta if len(starts) == n else quanta[starts]) << bits
         heads |= seeds(starts)
-        if len(starts) == n:
+        if len(starts) == n:  # no key counts up, so no counter overflows
             return heads, starts
         # The first value of the run before each run, and its position; before the first run: `last`, at -1.
         head_before = np.concatenate([[last], heads[:-1]])[: len(starts)]  # cut off: nothing where no run begins
@@ -103,15 +103,16 @@ def count_runs(quanta: Ints, last: int, bits: int, seeds: Callable[[Starts], Int
         too_low = last_before >> bits >= quanta[starts]
         if not too_low.any():
             return run_values(heads, starts, last, n), starts
-        # Delete the first such run, and all behind it up to the first that is above what the carried run has reached.
+        # Delete the first such run, and all behind it up to the first that is above what the run before it has reached.
         run = int(too_low.argmax())
-        above = (head_before[run] + (starts[run:] - 1 - start_before[run])) >> bits < quanta[starts[run:]]
+        reached = head_before[run] + (starts[run:] - 1 - start_before[run])  # if it goes on up to each later start
+        above = quanta[starts[run:]] > reached >> bits
         next_run = run + int(above.argmax()) if above.any() else len(starts)
         starts = np.delete(starts, slice(run, next_run))
 
 
 def require_room(layout: str, values: Ints, limit: int, last: int) -> Ints:
-    """`values`, which ascend; UsageError if they pass `limit`, the value of the tick `last`, by counting up."""
+    """`values`, which ascend; UsageError if counting up takes them past `limit`, the value at the last tick, `last`."""
     if len(values) and values[-1] > limit:
         raise UsageError(
             f"{layout} keys end with {iso_text(last)}, and those made faster than the clock ticks have passed it: "
