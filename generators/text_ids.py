@@ -186,15 +186,13 @@ class NanoId(ChunkLayout):
 
 
 _LENGTH: Final = 24  # characters of a CUID2
-
 _FINGERPRINT: Final = 32  # digits of a CUID2's fingerprint
 _COUNTS: Final = 476_782_367  # the counter starts below it
 _DIGITS: Final = np.frombuffer(BASE36, np.uint8)
 _CUID2_LETTERS: Final = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8)
 _LONGEST_DIGEST: Final = 100  # digits of the greatest number of 512 bits in base 36
-
 _POWERS: Final[tuple[int, ...]] = tuple(36**exponent for exponent in range(_LONGEST_DIGEST))
-_CUID2_HALF: Final = 12  # digits of a key's second half: more than 12 digits in base 36 do not fit 64 bits
+_CUID2_HALF: Final = 12  # characters of each half of a key: more than 12 digits in base 36 do not fit 64 bits
 
 
 def random_below(limit: int, entropy: Entropy, n: int, width: int) -> Ints:
@@ -219,7 +217,7 @@ def digest(text: bytes) -> int:
 
 def digits_of_key(number: int) -> int:
     """The digits 2 … 24, counted from 0, of a digest in base 36: as a number, which has up to 23 digits."""
-    length = _LONGEST_DIGEST  # of the number, in digits: nearly always this or one less
+    length = _LONGEST_DIGEST  # digits of the number: nearly always this or one less
     while number < _POWERS[length - 1]:
         length -= 1
     after = length - _LENGTH - 1  # digits behind number 24

@@ -23,7 +23,7 @@ Starts = NDArray[np.intp]  # Indices, ascending, of the values at which runs beg
 def strictly_increasing(readings: Ints, last: int, step: int = 1) -> Ints:
     """The sequence s(i) = max(readings(i), s(i−1) + step), with s(−1) = last: int64 (n,)."""
     if len(readings) and readings[0] >= last + step and (readings[1:] - readings[:-1]).min(initial=step) >= step:
-        return readings  # the usual case: the readings themselves are far enough apart
+        return readings  # the usual case: they are far enough apart themselves (`initial`: so is a single one)
     # s(i) − (i + 1)·step never falls, and it is `last` before the first reading: a running maximum.
     steps = np.arange(step, (len(readings) + 1) * step, step)
     lead = readings - steps
@@ -54,7 +54,7 @@ def positions_in_run(values: Ints, last: int, following: int) -> Ints:
     """Each value's position, from 0, in its run of equal values: int64 (n,). A first run of values equal to `last`
     continues a run of an earlier call: its first position is `following`."""
     changed = changes(values, last)
-    if changed.all():
+    if changed.all():  # each run is a single value
         return np.zeros(len(values), np.int64)
     starts = np.flatnonzero(changed)
     lengths = np.diff(starts, prepend=0, append=len(values))
@@ -75,7 +75,7 @@ def new_maxima(quanta: Ints, last: int) -> NDArray[np.bool_]:
 def run_values(heads: Ints, starts: Starts, last: int, n: int) -> Ints:
     """n values that go up by one in each run. Run j begins at starts(j) with heads(j): v(i) = heads(j) + i − starts(j).
     Values before the first start continue an earlier call's: v(i) = last + 1 + i."""
-    if len(starts) == n:
+    if len(starts) == n:  # each run is a single value
         return heads
     base = np.concatenate([[last + 1], heads - starts])
     lengths = np.diff(starts, prepend=0, append=n)

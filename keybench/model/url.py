@@ -177,8 +177,8 @@ def _secrets(argument: str) -> Iterator[str]:
 def _spellings(url: str) -> Iterator[str]:
     """How messages may write a URL: whole; without its scheme, as a file's name, if it has options; as a path with
     fewer slashes. Each is given with escapes, too."""
-    after = url.partition("://")[2]
-    names = [url, after] if re.search(r"\?.*=", after) else [url]
+    without_scheme = url.partition("://")[2]
+    names = [url, without_scheme] if re.search(r"\?.*=", without_scheme) else [url]
     if is_url(url):
         names = [form for name in names for form in (name, str(PurePath(name)))]
     for name in names:
