@@ -79,7 +79,7 @@ class Blocked(ChunkLayout):
         rows = np.arange(writer.rows, writer.rows + n, dtype=np.int64)
         blocks, within_block = np.divmod(rows, self.size)
         writer.rows += n
-        return (blocks * writer.process.of + writer.process.index) * self.size + within_block + 1
+        return (blocks * writer.process.of + writer.process.index) * self.size + within_block + 1  # from 1 on
 
 
 _SWAPS: Final = (

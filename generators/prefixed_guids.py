@@ -141,14 +141,14 @@ class PerconaWeek(GuidLayout):
         # 30 bits: RAND() is one of these numbers / _RANDOMS.
         randoms = (writer.entropy.take(len(data), 4).view(">u4")[:, 0].astype(np.int64) >> 2) % _RANDOMS
         ticks = writer.readings(len(data))
-        texts = zip(randoms.tolist(), texts_of_time(ticks), strict=True)
-        digests = [_md5(text_of_random(number) + time) for number, time in texts]
+        randoms_and_times = zip(randoms.tolist(), texts_of_time(ticks), strict=True)
+        digests = [_md5(text_of_random(number) + time) for number, time in randoms_and_times]
         years, weeks = years_and_weeks(ticks)
         # r0 r1: each week is hashed once. MySQL's CONCAT writes 2021 and 1 as 20211. Of 112 bits, `>> 96` leaves the
         # first 16, `>> 80` the first 32, `>> 68 & 0xFFF` the hexadecimal digits 8 … 10.
-        numbers, week_of_key = np.unique(years * 100 + weeks, return_inverse=True)
-        names = [f"{number // 100}{number % 100}" for number in numbers.tolist()]
-        week = np.array([_md5(name) >> 96 for name in names], np.uint64)[week_of_key]
+        years_weeks, week_of_key = np.unique(years * 100 + weeks, return_inverse=True)
+        texts = [f"{number // 100}{number % 100}" for number in years_weeks.tolist()]
+        week = np.array([_md5(text) >> 96 for text in texts], np.uint64)[week_of_key]
         # r2 … r5: D's digits 0 … 7; r6 r7: the digit 4 and D's digits 8 … 10; r8 … r15: digits 12 … 27.
         start = np.array([digest >> 80 << 16 | 0x4000 | digest >> 68 & 0xFFF for digest in digests], np.uint64)
         end = np.array([digest & (1 << 64) - 1 for digest in digests], np.uint64)

@@ -169,7 +169,7 @@ def _read_as(layout: Layout, keys: Keys, now: int) -> KeyReading:
     """The key's reading as one layout, `unlikely` if the key does not fit; UsageError where its reader refuses it."""
     decoded = layout.decode(keys)
     unlikely = KeyReading(layout, "unlikely", "its fixed bits, or its time or number, do not fit").with_fields(decoded)
-    return next((one for one in readings(keys, now) if one.layout == layout), unlikely)
+    return next((reading for reading in readings(keys, now) if reading.layout == layout), unlikely)
 
 
 def _record(key: str, ranked: Sequence[KeyReading]) -> dict[str, Any]:
@@ -178,14 +178,14 @@ def _record(key: str, ranked: Sequence[KeyReading]) -> dict[str, Any]:
         "key": key,
         "readings": [
             {
-                "layout": one.layout.name,
-                "verdict": one.verdict,
-                "reason": one.reason,
-                "chance": one.chance,
-                "time": iso_text(one.ticks) if one.ticks is not None else None,
-                "fields": dict(one.fields),
+                "layout": reading.layout.name,
+                "verdict": reading.verdict,
+                "reason": reading.reason,
+                "chance": reading.chance,
+                "time": iso_text(reading.ticks) if reading.ticks is not None else None,
+                "fields": dict(reading.fields),
             }
-            for one in ranked
+            for reading in ranked
         ],
     }
 

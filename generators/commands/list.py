@@ -182,6 +182,7 @@ def table(listed: Sequence[Layout], width: int) -> Iterator[Text]:
     name_width = max([len(each.name) for each in listed], default=0) + 1
     facts_width = name_width + _KIND_CELL + _CELL * len(ORDERS)  # characters before the summary
     wide = width >= facts_width + 45  # the least room for a summary beside the facts
+    indent, style = (facts_width, "default") if wide else (4, "dim")  # of the summary's own lines
     for row in (0, 1):  # the headings have two lines
         headings = "".join(ORDERS[order][row].ljust(_CELL) for order in ORDERS)
         yield Text(" " * name_width + ("kind" if row else "").ljust(_KIND_CELL) + headings, style="bold")
@@ -192,14 +193,13 @@ def table(listed: Sequence[Layout], width: int) -> Iterator[Text]:
         for order in ORDERS:
             cell = symbol(ascends.get(order))
             line.append(cell.ljust(_CELL), style="green not bold" if cell[:1] in "●◐" else "dim not bold")
-        room = width - facts_width if wide else width - 4
-        summary = textwrap.wrap(each.summary, room)
+        summary = textwrap.wrap(each.summary, width - indent)
         if wide:
             line.append(summary[0], style="default not bold")
             summary = summary[1:]
         yield line
-        for more in summary:
-            yield Text(" " * (facts_width if wide else 4) + more, style="default" if wide else "dim")
+        for line_text in summary:
+            yield Text(" " * indent + line_text, style=style)
 
 
 _COLUMNS_OF_KIND: Final[Mapping[Kind, str]] = {

@@ -145,11 +145,8 @@ def argument_without_password(text: str) -> str:
 
 
 def hidden(message: str, arguments: Iterable[str]) -> str:
-    """The message without the secrets of URLs: those among the `arguments` of the command, and any with a password.
-
-    An argument with a colon and then an @ may be a malformed URL: it is not shown either. An option may divide its
-    argument at commas, so the pieces are hidden too.
-    """
+    """The message without the secrets of URLs: those among the `arguments` of the command, and any with a password. An
+    argument with a colon and then an @ may be a malformed URL: it is not shown either."""
     for argument in sorted(set(arguments), key=len, reverse=True):  # a long one may contain a short one
         for secret in _secrets(argument):
             replacement = shown(secret) if is_url(secret) else "…"
@@ -164,7 +161,8 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
 
 
 def _secrets(argument: str) -> Iterator[str]:
-    """What messages must not repeat of an argument: what may be a URL, whole and its pieces between commas."""
+    """What messages must not repeat of an argument: what may be a URL, and pieces of it, because an option may divide
+    its argument at commas."""
     match = _TYPED.fullmatch(argument)
     assert match is not None
     for text in (argument, match["url"]):  # with and without the name of an option or database
