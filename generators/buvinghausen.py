@@ -84,7 +84,7 @@ class CountingLayout(TwoFormLayout):
 
     @abstractmethod
     def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:
-        """Puts the keys with these readings and counters into `data`, in plain form."""
+        """Puts the keys with these readings and counters and the process's fingerprint into `data`, in plain form."""
 
 
 class Legacy(CountingLayout):
@@ -94,7 +94,7 @@ class Legacy(CountingLayout):
 
     def fingerprint(self, machine: str, pid: int) -> int:
         """Machine and process in r8 … r12."""
-        return int.from_bytes(hashlib.sha512(machine.encode()).digest()[:3]) << 40 | pid << 24
+        return int.from_bytes(hashlib.sha512(machine.encode()).digest()[:3]) << 40 | pid << 24  # then 24 of counter
 
     def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:  # noqa: ARG002
         """Ticks, machine and process, counter."""
@@ -187,7 +187,7 @@ def _pair(
                 uniqueness="random" if kind is V7 else "process",
                 reads={"time": "T", "counter": "C"} | ({"pid": "P", "machine": "M"} if "M" in diagram else {}),
                 read_diagram=diagrams[0],  # `decode` reads the plain form
-                read_version={V7: "UUIDv7", V8Time: "UUIDv8"}.get(kind, ""),
+                read_version={V7: "UUIDv7", V8Time: "UUIDv8"}.get(kind, ""),  # legacy keys have none
             ),
         )
 

@@ -47,7 +47,7 @@ class NHibernateComb(GuidLayout):
         writer.base_guids(data)
         ticks = writer.readings(len(data))
         units = (since_midnight(ticks) / TICKS_PER_MS / _MS_PER_UNIT).astype(np.int64)
-        # TimeSpan.Days truncates towards zero, so the day before 1900-01-01 is day 0, too.
+        # TimeSpan.Days truncates towards zero (numpy rounds down), so the day before 1900-01-01 is day 0, too.
         since_1900 = ticks - EPOCH_1900
         days = (np.abs(since_1900).view(np.uint64) // np.uint64(TICKS_PER_DAY)).view(np.int64)
         np.negative(days, out=days, where=since_1900 < 0)
@@ -90,7 +90,7 @@ class Marten(GuidLayout):
     """
 
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """Puts the next GUIDs into `data`; UsageError for a reading before the year 1."""
+        """Puts the next GUIDs into `data`; UsageError for a reading before the year 1, none after the year 9999."""
         writer.base_guids(data)
         ticks = require_instants(self.name, writer.clock.read(len(data)), 0, np.iinfo(np.int64).max)
         bits.put_u48(data, 0, (ticks - UNIX_EPOCH) // TICKS_PER_MS)
@@ -109,10 +109,9 @@ class Marten2016(GuidLayout):
     def decode(self, keys: Keys) -> Decoded:
         """The unit's first tick; UsageError for a key without the digit 4 or with a time of more than a day."""
         dates = bits.get_u48(keys, 0, "net")
-        bits.refuse_keys(
-            self.name, keys, dates >> np.uint64(12) & np.uint64(15) != 4, "there is no 4 in its fifth byte"
-        )
-        high, low = dates >> np.uint64(16) & np.uint64(0xFFFF), dates & np.uint64(0xFFF)
+        without_4 = dates >> np.uint64(12) & np.uint64(15) != 4
+        bits.refuse_keys(self.name, keys, without_4, "there is no 4 in its fifth byte")
+        high, low = dates >> np.uint64(16) & np.uint64(0xFFFF), dates & np.uint64(0xFFF)  # U27 … U12, U11 … U0
         units = (high << np.uint64(12) | low).view(np.int64)
         bits.refuse_keys(self.name, keys, units >= _MARTEN_UNITS_PER_DAY, "its time component exceeds 24 hours")
         days = (dates >> np.uint64(32)).view(np.int64)
@@ -120,7 +119,6 @@ class Marten2016(GuidLayout):
 
 
 _SOURCE: Final = "CombGuidIdGeneration: github.com/JasperFx/marten, github.com/JasperFx/jasperfx"
-
 
 _RANDOM_AT: Final = 9  # r9 … r15 are random
 _VERSION: Final = np.uint64(0x4000)  # the digit 4 at the start of r6 r7, in the word r0 … r7

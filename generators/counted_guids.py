@@ -81,7 +81,7 @@ class ProcessSequence(GuidStream["Morris"]):
 
     def fill(self, data: Bytes) -> None:
         """Puts the next GUIDs into `data`; UsageError for a reading that .NET's DateTime cannot hold."""
-        bits.words(data)[:, 0] = self._process
+        bits.words(data)[:, 0] = self._process  # the same in all keys
         bits.put_word(data, 1, bits.mssql_sequence(self._next(self.writer.readings(len(data)))))
 
     def _next(self, readings: Ticks) -> Ticks:
@@ -90,7 +90,7 @@ class ProcessSequence(GuidStream["Morris"]):
         values = moved
         if not self.layout.corrected:
             values = np.empty_like(moved)
-            values[:1] = self._last + 1
+            values[:1] = self._last + 1  # the first key's, if there is one
             np.add(moved[:-1], 1, out=values[1:])
         if len(moved):
             self._last = int(moved[-1])
@@ -174,7 +174,7 @@ class SequencedUuids(GuidStream[StreamLayout]):
     def _fill_start(self, data: Bytes, readings: Ticks) -> int:
         """Makes the first keys: so few that the sequence overflows at the first one or not at all. Returns how many."""
         left = _SEQUENCE_LAST - self._last_sequence  # keys that the last key's millisecond can still have
-        count = min(len(readings), _MOST_AT_ONCE, max(left, 1))
+        count = min(len(readings), _MOST_AT_ONCE, max(left, 1))  # 1: the key that overflows
         times = self._times(readings[:count])
         if left == 0 and times[0] == self._last_time:
             # The sequence overflows: the handler tries again with a reading one millisecond later. `count` is 1.
@@ -207,11 +207,11 @@ class SequencedUuids(GuidStream[StreamLayout]):
         return times
 
     def _draw(self, data: Bytes, begins: NDArray[np.bool_], times: Ticks) -> Ints:
-        """Fills r0 … r7 of each key with random bytes, and returns its sequence, which is random where it `begins`."""
+        """Fills r0 … r7 of each key with random bytes, and returns its sequence: a random one where `begins` is set."""
         # Entropy in the order of the keys: a pair of bytes where a sequence begins, then four pairs for r0 … r7.
         first_keys = np.flatnonzero(begins)
         pairs = self.writer.entropy.take(4 * len(begins) + len(first_keys), 2).view(np.uint16).ravel()
-        seed_pairs = first_keys * 4 + np.arange(len(first_keys))
+        seed_pairs = first_keys * 4 + np.arange(len(first_keys))  # behind four of each key before, and earlier seeds
         seeds = pairs[seed_pairs].view(">u2").astype(np.int64) & _SEED_LAST
         bits.words(data)[:, 0] = np.delete(pairs, seed_pairs).view(np.uint64)
         # A sequence is its millisecond's seed plus the position in it; before the first seed, the last run goes on.

@@ -79,7 +79,7 @@ class Blocked(ChunkLayout):
         rows = np.arange(writer.rows, writer.rows + n, dtype=np.int64)
         blocks, within_block = np.divmod(rows, self.size)
         writer.rows += n
-        return (blocks * writer.process.of + writer.process.index) * self.size + within_block + 1
+        return (blocks * writer.process.of + writer.process.index) * self.size + within_block + 1  # from 1 on
 
 
 _SWAPS: Final = (
@@ -95,7 +95,7 @@ _SWAPS: Final = (
 
 def bit_reversed(numbers: Ints) -> Ints:
     """The numbers, int64 (n,), with the 63 bits below the sign in reverse order; the sign stays."""
-    words = numbers.view(np.uint64) << np.uint64(1)  # without the sign; the 0 at the end moves to its place
+    words = numbers.view(np.uint64) << np.uint64(1)  # drops the sign; reversed, the new last 0 is in its place
     for width, mask in _SWAPS:
         shift, low = np.uint64(width), np.uint64(mask)
         words = (words >> shift & low) | (words & low) << shift
@@ -109,7 +109,7 @@ class BitReversed(ChunkLayout):
 
     def chunk(self, n: int, writer: Writer) -> Ints:
         """The next n numbers."""
-        return bit_reversed(np.ascontiguousarray(writer.row_numbers(n)))
+        return bit_reversed(np.ascontiguousarray(writer.row_numbers(n)))  # contiguous: for `view`
 
     def decode(self, keys: Keys) -> Decoded:
         """The row's number; KeysRefused for a negative key."""

@@ -39,10 +39,10 @@ class Sequential(GuidLayout):
 
     def fill(self, data: Bytes, writer: Writer) -> None:
         """Puts the next GUIDs into `data`; ten bytes of entropy a key."""
-        draw_bytes(data, 0 if self.order == "mssql" else 6, writer.entropy, _RANDOM_BYTES)
+        draw_bytes(data, 0 if self.order == "mssql" else 6, writer.entropy, _RANDOM_BYTES)  # the whole row changes
         time = milliseconds(writer.readings(len(data)))
         if self.order == "mssql":
-            swap_net(data)
+            swap_net(data)  # R0 … R7 are n0 … n7
             put_u48(data, 10, time)
         else:
             # The time overwrites Data1 and Data2, so only Data3 has to be swapped.
@@ -77,7 +77,7 @@ def _forms(
             aliases=() if versioned else aliases,
             versioned=versioned,
             description=timed(
-                diagrams[versioned],
+                diagrams[versioned],  # False is 0, True is 1
                 {"T": time},
                 Timestamp("milliseconds since 0001-01-01, low 48 bits", 0, _WRAP - 1, TICKS_PER_MS, "another instant"),
                 "keys of one millisecond come in no order",

@@ -60,7 +60,7 @@ class NewIds(GuidStream["NewId"]):
         if layout.with_process:
             worker = worker[:4] + (writer.process.pid & 0xFFFF).to_bytes(2, "little")
         self._worker = int.from_bytes(worker)
-        w01, w23, w45 = (int.from_bytes(worker[i : i + 2]) for i in (0, 2, 4))
+        w01, w23, w45 = (int.from_bytes(worker[start : start + 2]) for start in (0, 2, 4))
         self._worker_of_guid = w45 << 48 | w23 << 16 | w01  # r0 r1 w4 w5, r4 r5 w2 w3, r6 r7 w0 w1
         self._last = 0
         self._sequence = 0  # the next key's, if it has the last key's tick
@@ -80,12 +80,12 @@ class NewIds(GuidStream["NewId"]):
         put_word(data, 1, np.uint64(self._worker << 16) | end)
 
     def _next(self, ticks: Ticks) -> tuple[Ticks, np.ndarray[tuple[int], np.dtype[np.uint64]]]:
-        """(the tick, the sequence) of each key; at most `PER_TICK` readings at once."""
+        """(the tick, the sequence) of each key; at most `PER_TICK` readings at once. The next call goes on there."""
         room = PER_TICK - self._sequence  # keys that the last tick can still have
         # Only the tick of an earlier call can become full here, and only once: after it the next tick starts.
         if room < len(ticks):
             ticks = ticks.copy()
-            np.maximum(ticks[room:], self._last + 1, out=ticks[room:])
+            np.maximum(ticks[room:], self._last + 1, out=ticks[room:])  # those beyond its room: the next tick at least
         key_ticks = running_maximum(ticks, self._last) if len(ticks) else ticks
         sequence = positions_in_run(key_ticks, self._last, self._sequence)
         if len(key_ticks):
@@ -119,7 +119,7 @@ def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within
     def layout(with_process: bool) -> NewId:
         """The layout without a process id provider, or with one."""
         # The process id replaces the worker's last 16 bits, which lie before L8 H8 where the worker is divided.
-        in_process = diagram.replace("W48", "W32 P16").replace("W16 L8 H8", "P16 L8 H8")
+        process_diagram = diagram.replace("W48", "W32 P16").replace("W16 L8 H8", "P16 L8 H8")
         return NewId(
             name + ("-process" if with_process else ""),
             f"NewId {call}" + (" with a process id provider" if with_process else f": {_FIELDS}"),
@@ -128,7 +128,7 @@ def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within
             form=form,
             with_process=with_process,
             description=timed(
-                in_process if with_process else diagram,
+                process_diagram if with_process else diagram,
                 legend | ({"P": "process id, low byte, then high byte"} if with_process else {}),
                 Timestamp("100 ns since 0001-01-01", 0, _LAST, 1, span=1 << 64),
                 *caveats,
@@ -139,7 +139,7 @@ def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within
                 reads={
                     "time": "TU",
                     "sequence": "HL",
-                    **({"worker": "abcd", "pid": "fe"} if with_process else {"worker": "abcdef"}),
+                    **({"worker": "abcd", "pid": "fe"} if with_process else {"worker": "abcdef"}),  # f: high byte
                 },
                 read_diagram=_READ_DIAGRAMS[form],
             ),

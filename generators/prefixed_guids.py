@@ -65,7 +65,7 @@ class Blocks(GuidLayout):
         stamp_version(data, 4)
         blocks = (self.values(len(data), writer) // self.size).view(np.uint64) << np.uint64(_BELOW_BLOCK)
         high = words(data)[:, 0]  # a view of r0 … r7
-        high &= big_endian(np.array([(1 << _BELOW_BLOCK) - 1], np.uint64))
+        high &= big_endian(np.array([(1 << _BELOW_BLOCK) - 1], np.uint64))  # r0 r1 become 0
         high |= big_endian(blocks)
 
     def decode(self, keys: Keys) -> Decoded:
@@ -96,7 +96,6 @@ _SOURCE: Final = "github.com/tvondra/sequential-uuids sequential_uuids.c"
 _IN_A_BLOCK: Final = "keys of one block come in no order"
 _NO_COMB: Final = "MariaDB's uuid sorts version 4 by its end, which is random"
 _DIAGRAM: Final = "B16 R32 V4:4 R12 X2:2 R62"
-
 
 _RANDOMS: Final = (1 << 30) - 1  # how many values RAND() has
 _YEAR_1: Final = np.datetime64("0001-01-01", "D")
@@ -142,14 +141,14 @@ class PerconaWeek(GuidLayout):
         # 30 bits: RAND() is one of these numbers / _RANDOMS.
         randoms = (writer.entropy.take(len(data), 4).view(">u4")[:, 0].astype(np.int64) >> 2) % _RANDOMS
         ticks = writer.readings(len(data))
-        texts = zip(randoms.tolist(), texts_of_time(ticks), strict=True)
-        digests = [_md5(text_of_random(number) + time) for number, time in texts]
+        randoms_and_times = zip(randoms.tolist(), texts_of_time(ticks), strict=True)
+        digests = [_md5(text_of_random(number) + time) for number, time in randoms_and_times]
         years, weeks = years_and_weeks(ticks)
         # r0 r1: each week is hashed once. MySQL's CONCAT writes 2021 and 1 as 20211. Of 112 bits, `>> 96` leaves the
         # first 16, `>> 80` the first 32, `>> 68 & 0xFFF` the hexadecimal digits 8 … 10.
-        numbers, week_of_key = np.unique(years * 100 + weeks, return_inverse=True)
-        names = [f"{number // 100}{number % 100}" for number in numbers.tolist()]
-        week = np.array([_md5(name) >> 96 for name in names], np.uint64)[week_of_key]
+        years_weeks, week_of_key = np.unique(years * 100 + weeks, return_inverse=True)
+        texts = [f"{number // 100}{number % 100}" for number in years_weeks.tolist()]
+        week = np.array([_md5(text) >> 96 for text in texts], np.uint64)[week_of_key]
         # r2 … r5: D's digits 0 … 7; r6 r7: the digit 4 and D's digits 8 … 10; r8 … r15: digits 12 … 27.
         start = np.array([digest >> 80 << 16 | 0x4000 | digest >> 68 & 0xFFF for digest in digests], np.uint64)
         end = np.array([digest & (1 << 64) - 1 for digest in digests], np.uint64)

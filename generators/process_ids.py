@@ -141,7 +141,6 @@ _WRAPS: Final = "order breaks where the 24-bit counter wraps inside a second; mo
 _LEGEND: Final = {"T": "seconds since 1970", "C": "counter, started at random"}
 _XID: Final = {**_LEGEND, "M": "first bits of SHA-256(machine name)", "P": "process id, low 16 bits"}
 
-
 _PROCESS: Final = {"process": "P"}
 _MACHINE_AND_PID: Final = {"machine": "M", "pid": "P"}
 
@@ -149,7 +148,7 @@ _MACHINE_AND_PID: Final = {"machine": "M", "pid": "P"}
 def _description(
     diagram: str, legend: dict[str, str], process: dict[str, str], *caveats: str, alphabet: str = ""
 ) -> Description:
-    """What the layouts of 12 bytes declare; `process` names what `decode` reads of the process."""
+    """What layouts of 12 bytes declare. `process`: what `decode` reads of the process; `alphabet`: that of texts."""
     return timed(
         diagram,
         legend,
@@ -161,7 +160,7 @@ def _description(
         counter="C" if "C" in legend else "",
         alphabets={"K": alphabet} if alphabet else {},
         reads={"time": "T", "counter": "C", **process},
-        read_diagram="Z28 T32 M24 P16 C24 Z4" if alphabet else "",
+        read_diagram="Z28 T32 M24 P16 C24 Z4" if alphabet else "",  # as `bits_read` gives a text's bits
         uniqueness="process",
     )
 
@@ -186,7 +185,7 @@ class HotGuids(TwoFormStream["HotGuid"]):
         self._middle = int.from_bytes((maker[1], maker[0], maker[3], maker[2]))
         shard = writer.process.shard
         _require_shard(shard)
-        self._end = maker[4] << 56 | int.from_bytes(shard.to_bytes(4, "little"))
+        self._end = maker[4] << 56 | int.from_bytes(shard.to_bytes(4, "little"))  # r8, and r12 … r15
 
     def fill_plain(self, data: Bytes) -> None:
         """Puts the next keys into `data`; UsageError for a reading that .NET's DateTime cannot hold."""
@@ -195,8 +194,8 @@ class HotGuids(TwoFormStream["HotGuid"]):
         high |= self._middle  # r4 … r7
         low = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64)
         low &= np.uint64(_COUNTER)
-        low <<= np.uint64(32)
-        low |= np.uint64(self._end)
+        low <<= np.uint64(32)  # to r9 r10 r11
+        low |= np.uint64(self._end)  # r8, r12 … r15
         put_words(data, high, low)
         self._counter += n
 
@@ -224,7 +223,7 @@ class HotGuid(TwoFormLayout, Sharded):
 
     def with_shards(self, keys: Keys, shards: Ints) -> Keys:
         """The keys with these shards; UsageError for one that does not fit 32 bits."""
-        for number in (shards.min(initial=0), shards.max(initial=0)):
+        for number in (shards.min(initial=0), shards.max(initial=0)):  # 0, which fits, if there are none
             _require_shard(int(number))
         data = self.plain(keys).data.copy()
         data.view("<u4")[:, 3] = shards  # r12 … r15
@@ -246,21 +245,18 @@ class DocumentedHotGuid(HotGuid):
 
 
 def _hotguid_description(diagram: str, placed: str, *caveats: str, documented: bool = False) -> Description:
-    """What the layouts of HotGuid declare; `placed` says how the bytes of the SQL form lie."""
-    process = (
-        {"P": "five random bytes, the same in all keys of a process" + placed}
-        if documented
-        else {
+    """What HotGuid's layouts declare. `placed`: how the SQL form's bytes lie; `documented`: for `DocumentedHotGuid`."""
+    if documented:
+        process = {"P": "five random bytes, the same in all keys of a process" + placed}
+        start = "random start"
+        repeated = "more than 16,777,216 keys of a process and a shard in one second repeat"
+    else:
+        process = {
             "M": "first 24 bits of MD5(machine name), as .NET's bytes place them",
             "P": "low 16 bits of the process id: its high byte and its low byte",
         }
-    )
-    start = "random start" if documented else "started below 500,000"
-    repeated = (
-        "more than 16,777,216 keys of a process and a shard in one second repeat"
-        if documented
-        else "nothing is random: containers with one machine name and process id 1 can make equal keys"
-    )
+        start = "started below 500,000"
+        repeated = "nothing is random: containers with one machine name and process id 1 can make equal keys"
     # In the double of the original the last four ticks count as the next second, which is 0.
     last = UNIX_EPOCH + (TICKS_PER_SECOND << 32) - (1 if documented else 5)
     span = TICKS_PER_SECOND << 32

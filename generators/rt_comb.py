@@ -87,7 +87,7 @@ class Combs(GuidStream["Comb"]):
         self.writer.base_guids(data)
         ticks = self.writer.readings(len(data))
         if self.layout.step and len(ticks):
-            ticks = strictly_increasing(ticks, self._last, self.layout.step)
+            ticks = strictly_increasing(ticks, self._last, self.layout.step)  # at least `step` apart
             self._last = int(ticks[-1])
             self.writer.require(ticks[-1:])  # the last is the highest, and none is below its reading
         self.layout.put(data, ticks)
@@ -127,7 +127,7 @@ class Comb(WriterLayout):
         milliseconds = units / _UNITS_PER_MS
         fraction, whole = np.modf(milliseconds)
         ticks = midnight + whole.astype(np.int64) * TICKS_PER_MS + (fraction * TICKS_PER_MS).astype(np.int64)
-        rounded = midnight + (milliseconds + 0.5).astype(np.int64) * TICKS_PER_MS
+        rounded = midnight + (milliseconds + 0.5).astype(np.int64) * TICKS_PER_MS  # to whole milliseconds
         return Decoded(ticks, {"ticks_before_net7": rounded})
 
 
@@ -156,7 +156,7 @@ def _comb(name: str, summary: str, provider: Provider, diagram: str, *aliases: s
     legend = {letter: meaning + shuffled for letter, meaning in _MEANINGS.items() if letter in diagram}
     caveats = (_UNCHANGED, *([] if order == "mssql" else [_MARIADB]), *([] if unix else [_LATE]))
 
-    def layout(suffix: str, feature: str, step: int, within: Ascent, more: tuple[str, ...]) -> Comb:
+    def layout(suffix: str, feature: str, step: int, within: Ascent, first_caveats: tuple[str, ...]) -> Comb:
         """The layout with the clock's timestamps (`step` 0), or with timestamps at least `step` ticks apart."""
         return Comb(
             name + suffix,
@@ -173,7 +173,7 @@ def _comb(name: str, summary: str, provider: Provider, diagram: str, *aliases: s
                 within=within,
                 across="no" if step else "by time",
                 time=_UNIX_TIME if unix else _SQL_TIME,
-                caveats=(*more, *caveats),
+                caveats=(*first_caveats, *caveats),
             ),
         )
 

@@ -35,9 +35,8 @@ the clock does. Upstream draws two more bytes when the factory is made, which ap
 flakeid (github.com/boundary/flake): by default upstream uses a network address and runs one server a host. The server
 keeps the highest millisecond, at first that of its start (`Clock.now`). The first key of a later millisecond has
 sequence 0; every further key has one more, and so has a key in the millisecond of the start. While the clock is behind,
-upstream refuses to make a key, and so does this layout.
-
-Quirk, kept: the sequence wraps at 65,536 without an error, and keys of that millisecond repeat.
+upstream refuses to make a key, and so does this layout. Quirk, kept: the sequence wraps at 65,536 without an error, and
+keys of that millisecond repeat.
 """
 
 from __future__ import annotations
@@ -79,8 +78,8 @@ class Flakes(ChunkStream["Flake"]):
         return self.keys(counters.strictly_increasing(quanta << self.layout.sequence_bits, self._value))
 
     def keys(self, values: Ints) -> Bytes | Ints:
-        """Keys of these values, each a quantum with the sequence in its low bits. UsageError where counting up has left
-        the layout's range."""
+        """Keys of these values, each a quantum with the sequence in its low bits; the next key counts up from the last.
+        UsageError where counting up has left the layout's range."""
         bits, time = self.layout.sequence_bits, self.layout.time
         quanta_of_range = (time.last + 1 - time.first) // time.resolution
         counters.require_room(self.layout.name, values, (quanta_of_range << bits) - 1, time.last)
@@ -109,7 +108,7 @@ class Flake(WriterLayout):
 
     def put(self, quanta: Ints, sequence: Ints, worker: int) -> Bytes | Ints:
         """Keys with these times (in quanta since the epoch) and sequences of one worker: int64 (n,)."""
-        numbers = np.zeros(len(quanta), np.int64)
+        numbers = np.zeros(len(quanta), np.int64)  # the sign stays 0
         for part in self.description.read_parts:
             shift = _INTEGER_BITS - part.start - part.width
             if part.letter == "T":
@@ -128,7 +127,7 @@ class ShardKeys(Flakes):
 
     def chunk(self, n: int) -> Bytes | Ints:
         """The next n keys."""
-        sequence = np.arange(self._sequence + 1, self._sequence + n + 1)
+        sequence = np.arange(self._sequence + 1, self._sequence + n + 1)  # from 1 on
         self._sequence += n
         return self.layout.put(self.quanta(n), sequence & 1023, self._worker)  # modulo 1,024
 
@@ -161,7 +160,7 @@ class Tsids(Flakes):
         """The first counter of each run: those that earlier calls drew and did not use, then new ones."""
         missing = len(starts) - len(self._drawn)
         if missing > 0:
-            drawn = self.writer.entropy.take(missing, 2).view(">u2")[:, 0].astype(np.int64) & 0xFFF
+            drawn = self.writer.entropy.take(missing, 2).view(">u2")[:, 0].astype(np.int64) & 0xFFF  # 12 of 16 bits
             self._drawn = np.concatenate([self._drawn, drawn])
         return self._drawn[: len(starts)]
 
@@ -208,18 +207,18 @@ def _flake(
     quantum: int = TICKS_PER_MS,
     sign: str = _TIME_AND_SIGN,
     within: Ascent = "forward",
-    kind: type[Flake] = Flake,
+    family: type[Flake] = Flake,
 ) -> Flake:
     """A layout of 64-bit integers; `since`: (unit, epoch in Unix milliseconds); `bits`: (time, worker, sequence).
     `legend` explains the letters of worker and sequence, `sign` the first bit. `quantum`: ticks of a unit."""
     unit, milliseconds = since
     epoch = UNIX_EPOCH + milliseconds * TICKS_PER_MS
     time_bits, worker_bits, sequence_bits = bits
-    worker, sequence = ("N", "C") if kind is Tsid else ("W", "S")  # their letters
+    worker, sequence = ("N", "C") if family is Tsid else ("W", "S")  # their letters
     below_time = f"{worker}{worker_bits} {sequence}{sequence_bits}"
-    if kind is Sonyflake:
+    if family is Sonyflake:
         below_time = f"{sequence}{sequence_bits} {worker}{worker_bits}"
-    return kind(
+    return family(
         name,
         summary,
         source,
@@ -230,11 +229,11 @@ def _flake(
             Timestamp(unit, epoch, epoch + (quantum << time_bits) - 1, quantum),
             *caveats,
             within=within,
-            random="" if kind is Tsid else "R",
-            counter="S" if kind is Instagram else "",
+            random="" if family is Tsid else "R",
+            counter="S" if family is Instagram else "",
             uniqueness="worker id",
             worker_ids=1 << worker_bits,
-            reads={"time": "ZT", **({"node": "N", "counter": "C"} if kind is Tsid else _WORKER_AND_SEQUENCE)},
+            reads={"time": "ZT", **({"node": "N", "counter": "C"} if family is Tsid else _WORKER_AND_SEQUENCE)},
         ),
     )
 
@@ -255,7 +254,7 @@ class FlakeIds(GuidStream[StreamLayout]):
         """Puts the next keys into `data`; UsageError for a reading before 1970, or below the one before."""
         n = len(data)
         milliseconds = self.writer.unix_milliseconds(n)
-        starts = np.flatnonzero(counters.new_maxima(milliseconds, self._time))  # of sequences, each with 0
+        starts = np.flatnonzero(counters.new_maxima(milliseconds, self._time))  # the keys with sequence 0
         sequence = counters.run_values(np.zeros(len(starts), np.int64), starts, self._sequence, n)
         self._time = counters.refuse_steps_back(self.layout.name, milliseconds, self._time, "ms")
         self._sequence = int(sequence[-1]) if n else self._sequence
@@ -276,7 +275,7 @@ _TSID: Final = _flake(
     {"N": "node (Process.index)", "C": "counter, random in each millisecond's first key"},
     _TSID_AHEAD,
     within="always",
-    kind=Tsid,
+    family=Tsid,
 )
 
 LAYOUTS = (
@@ -310,7 +309,7 @@ LAYOUTS = (
         {"W": "shard (Process.index)", "S": "the shard's sequence modulo 1,024"},
         "order breaks where the sequence wraps inside a millisecond; beyond 1,024 in one, keys repeat",
         within="by time",
-        kind=Instagram,
+        family=Instagram,
     ),
     _flake(
         "sonyflake",
@@ -323,7 +322,7 @@ LAYOUTS = (
         quantum=10 * TICKS_PER_MS,
         sign="sign",
         within="always",
-        kind=Sonyflake,
+        family=Sonyflake,
     ),
     _TSID,
     replace(

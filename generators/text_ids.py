@@ -35,9 +35,7 @@ environment's global objects before these 32; here there are none, as upstream d
 
 Entropy: upstream's `random()` is four bytes, least significant first, divided by 2^32. A new stream takes one for the
 counter's start, below 476,782,367, and 32 for the fingerprint; each key takes one for the letter and 24 for the salt,
-100 bytes. Nothing can be read back, and there is no order.
-
-Each key has a digest of its own, so this layout alone is made key by key.
+100 bytes. Nothing can be read back, and there is no order. Each key has a digest of its own, so keys are made singly.
 """
 
 from __future__ import annotations
@@ -130,7 +128,6 @@ class Ksuid(ChunkLayout):
 _TIME: Final = Timestamp("seconds since 2014-05-13T16:53:20Z", EPOCH, _LAST, TICKS_PER_SECOND)
 _NO_ORDER: Final = "keys of one second come in no order"
 
-
 _PUSHID_CHARACTERS: Final = 20
 _HALF: Final = 36  # bits of each half of a push ID's 72 random bits
 _HALF_MASK: Final = (1 << _HALF) - 1
@@ -157,13 +154,9 @@ class PushIds(ChunkStream["PushId"]):
         low &= _HALF_MASK
         if n:
             self._time, self._high, self._low = int(milliseconds[-1]), int(high[-1]), int(low[-1])
-        return text_of_bits(  # 120 bits: 48 of milliseconds, 36 of the high half (28 in the low word), 36 of the low
-            (milliseconds << 8 | high >> 28).view(np.uint64),
-            (high << _HALF | low).view(np.uint64),
-            6,
-            _PUSHID_CHARACTERS,
-            PUSH64,
-        )
+        # 120 bits: 48 of milliseconds, 36 of the high half (28 of them in the low word), 36 of the low half
+        high_word, low_word = milliseconds << 8 | high >> 28, high << _HALF | low
+        return text_of_bits(high_word.view(np.uint64), low_word.view(np.uint64), 6, _PUSHID_CHARACTERS, PUSH64)
 
 
 class PushId(WriterLayout):
@@ -193,21 +186,19 @@ class NanoId(ChunkLayout):
 
 
 _LENGTH: Final = 24  # characters of a CUID2
-
 _FINGERPRINT: Final = 32  # digits of a CUID2's fingerprint
 _COUNTS: Final = 476_782_367  # the counter starts below it
 _DIGITS: Final = np.frombuffer(BASE36, np.uint8)
 _CUID2_LETTERS: Final = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8)
 _LONGEST_DIGEST: Final = 100  # digits of the greatest number of 512 bits in base 36
-
 _POWERS: Final[tuple[int, ...]] = tuple(36**exponent for exponent in range(_LONGEST_DIGEST))
-_CUID2_HALF: Final = 12  # digits of a key's second half: more than 12 digits in base 36 do not fit 64 bits
+_CUID2_HALF: Final = 12  # characters of each half of a key: more than 12 digits in base 36 do not fit 64 bits
 
 
-def below(entropy: Entropy, n: int, width: int, limit: int) -> Ints:
-    """n × width random numbers from 0 to limit − 1, as upstream computes them: floor(random() · limit)."""
+def random_below(limit: int, entropy: Entropy, n: int, width: int) -> Ints:
+    """(n, width): random numbers from 0 to limit − 1, as upstream computes them: floor(random() · limit)."""
     numbers = entropy.take(n, 4 * width).view("<u4").astype(np.int64)
-    return numbers * limit >> 32
+    return numbers * limit >> 32  # `numbers` / 2^32 is upstream's random()
 
 
 def base36(number: int) -> str:
@@ -226,11 +217,11 @@ def digest(text: bytes) -> int:
 
 def digits_of_key(number: int) -> int:
     """The digits 2 … 24, counted from 0, of a digest in base 36: as a number, which has up to 23 digits."""
-    length = _LONGEST_DIGEST  # of the number, in digits: nearly always this or one less
+    length = _LONGEST_DIGEST  # digits of the number: nearly always this or one less
     while number < _POWERS[length - 1]:
         length -= 1
     after = length - _LENGTH - 1  # digits behind number 24
-    return number // _POWERS[after] % _POWERS[_LENGTH - 1]
+    return number // _POWERS[after] % _POWERS[_LENGTH - 1]  # the remainder lacks the digits 0 and 1
 
 
 def _put_base36(out: Bytes, first: int, end: int, numbers: Ints) -> None:
@@ -246,13 +237,13 @@ class Cuids(ChunkStream[StreamLayout]):
 
     def __init__(self, layout: StreamLayout, writer: Writer) -> None:
         super().__init__(layout, writer)
-        self._count = int(below(writer.entropy, 1, 1, _COUNTS)[0, 0])
-        random_digits = _DIGITS[below(writer.entropy, 1, _FINGERPRINT, 36)].tobytes()
-        self._fingerprint = base36(digest(random_digits))[1 : 1 + _FINGERPRINT]
+        self._count = int(random_below(_COUNTS, writer.entropy, 1, 1)[0, 0])
+        random_digits = _DIGITS[random_below(36, writer.entropy, 1, _FINGERPRINT)].tobytes()
+        self._fingerprint = base36(digest(random_digits))[1 : 1 + _FINGERPRINT]  # without digit 0
 
     def chunk(self, n: int) -> Bytes:
         """The next n keys; UsageError before 1970."""
-        # For each key a number of 32 bits for the letter, then 24 for the salt; `below` explains the shift.
+        # For each key a number of 32 bits for the letter, then 24 for the salt; shifted as in `random_below`.
         randoms = self.writer.entropy.take(n, 4 * (_LENGTH + 1)).view("<u4").astype(np.int64)
         salts = _DIGITS[randoms[:, 1:] * len(_DIGITS) >> 32]
         ticks = require_instants(self.layout.name, self.writer.clock.read(n), UNIX_EPOCH)
@@ -265,8 +256,8 @@ class Cuids(ChunkStream[StreamLayout]):
             high[row], low[row] = divmod(digits_of_key(number), _POWERS[_CUID2_HALF])
         out = np.empty((n, _LENGTH), np.uint8)
         out[:, 0] = _CUID2_LETTERS[randoms[:, 0] * len(_CUID2_LETTERS) >> 32]
-        _put_base36(out, 1, _CUID2_HALF, high)
-        _put_base36(out, _CUID2_HALF, _LENGTH, low)
+        _put_base36(out, 1, _CUID2_HALF, high)  # c1 … c11
+        _put_base36(out, _CUID2_HALF, _LENGTH, low)  # c12 … c23
         return out
 
 

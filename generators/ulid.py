@@ -36,7 +36,7 @@ _TOP: Final = np.uint64(0xFFFF)  # the first 16 of the 80 random bits: the end o
 def random_ulids(milliseconds: Ints, entropy: Entropy) -> Bytes:
     """ULIDs of 16 bytes with these milliseconds."""
     data = np.empty((len(milliseconds), 16), np.uint8)
-    draw_bytes(data, 6, entropy, _RANDOM_BYTES)
+    draw_bytes(data, 6, entropy, _RANDOM_BYTES)  # first: it overwrites the whole row
     put_u48(data, 0, milliseconds)
     return data
 
@@ -54,7 +54,7 @@ class MonotonicUlids(ChunkStream["MonotonicUlid"]):
         data = heads if len(starts) == n else self._count(heads, starts, n)
         if n:
             high, low = data[-1].view(">u8").tolist()
-            self._last = (high >> 16, high, low)
+            self._last = (high >> 16, high, low)  # r0 … r5 are the millisecond
         return self.layout.in_form(data)
 
     def _count(self, heads: Bytes, starts: Starts, n: int) -> Bytes:
@@ -69,13 +69,13 @@ class MonotonicUlids(ChunkStream["MonotonicUlid"]):
         steps = (np.arange(n) - np.repeat(np.concatenate([[-1], starts]), lengths)).view(np.uint64)
         low = np.repeat(low, lengths) + steps
         high = np.repeat(high, lengths)
-        over = low < steps  # where the sum of 64 bits wrapped
-        if (over & (high & _TOP == _TOP)).any():  # the carry would leave the 80 bits
+        carry = low < steps  # where the sum of 64 bits wrapped
+        if (carry & (high & _TOP == _TOP)).any():  # it would leave the 80 bits
             raise UsageError(
                 f"{self.layout.name}: the 80 random bits of a millisecond are used up, as they began with almost all "
                 "ones: make the key again in the next millisecond."
             )
-        high += over  # the carry
+        high += carry
         data = np.empty((n, 16), np.uint8)
         put_words(data, high, low)
         return data

@@ -148,7 +148,7 @@ class ServerUuids(GuidStream["ServerV1"]):
         super().__init__(layout, writer)
         self._sequence = self._draw_sequence()
         self._node = writer.draw_number(6) | _MULTICAST
-        self._last = self._reading = NEVER
+        self._last = self._reading = NEVER  # the last key's time, the clock's last reading
 
     def _draw_sequence(self) -> int:
         """A random clock sequence."""
@@ -161,13 +161,13 @@ class ServerUuids(GuidStream["ServerV1"]):
         steps_back = np.flatnonzero(np.diff(times, prepend=self._reading) < 0)
         low = np.empty(n, np.uint64)
         self._reading = int(times[-1]) if n else self._reading
-        for stretch, (start, end) in enumerate(pairwise([0, *steps_back.tolist(), n])):
-            if stretch:  # it begins with a step back: a new sequence of times starts, whatever the last time was
+        for number, (start, end) in enumerate(pairwise([0, *steps_back.tolist(), n])):
+            if number:  # all but the first begin with a step back: new times start there, whatever the last one was
                 self._sequence = self._draw_sequence()
                 self._last = NEVER
             times[start:end] = strictly_increasing(times[start:end], self._last)
             self._last = int(times[end - 1]) if end > start else self._last
-            low[start:end] = (1 << 63) | self._sequence << 48 | self._node
+            low[start:end] = (1 << 63) | self._sequence << 48 | self._node  # 1 << 63: the variant
             require_room(self.layout.name, times[start:end], (1 << 60) - 1, GREGORIAN_LAST)
         high = pack_v1(times.view(np.uint64))
         put_word(data, 0, _swapped(high) if self.layout.swapped else high)

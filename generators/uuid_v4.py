@@ -56,7 +56,7 @@ class NamedUuid(GuidLayout):
         """The UUID of each name: uint8 (n, 16)."""
         digest_of, prefix = _DIGESTS[self.algorithm], self.namespace.bytes
         digests = [digest_of(prefix + name, usedforsecurity=False).digest()[:16] for name in names]
-        data = np.frombuffer(bytearray().join(digests), np.uint8).reshape(len(names), 16)
+        data = np.frombuffer(bytearray().join(digests), np.uint8).reshape(len(names), 16)  # bytearray: writable
         stamp_version(data, self.version)
         return data
 

@@ -72,7 +72,7 @@ def put_v7(data: Bytes, values: Ints) -> None:
 
 
 def sub_milliseconds(milliseconds: Ints, nanoseconds: Ints) -> Ints:
-    """Values for `put_v7`: the milliseconds, and the nanoseconds within each in steps of 1/4096 ms."""
+    """Values for `put_v7`: the milliseconds, and the `nanoseconds` beyond each in steps of 1/4096 ms, rounded down."""
     values = nanoseconds << 12
     values //= _NS_PER_MS
     values |= milliseconds << 12
@@ -140,7 +140,7 @@ class GrowingV7(GuidStream[StreamLayout]):
         at `starts` are the first of their millisecond; `high` and `low` are the entropy of each key."""
         # How much M grows at each key, 1 … 2^32, summed up over all keys. A run is a start and the keys up to the next.
         growth = (high >> np.uint64(32)) + np.uint64(1)
-        growth[starts] = 0
+        growth[starts] = 0  # a start draws its number anew
         total = np.cumsum(growth)
         # In each run: the drawn number (before the first start, the last key's) plus the growth since the run's start.
         lengths = np.diff(starts, prepend=0, append=len(milliseconds))
@@ -185,7 +185,7 @@ class PostgreSqlUuids(GuidStream[StreamLayout]):
         bits.words(data)[:, 1] = bits.random_half(self.writer.entropy, n)
         ticks, odd = self.writer.readings_fine(n)
         times = strictly_increasing((ticks - UNIX_EPOCH) * 100 + odd, self._last, _POSTGRESQL_STEP)  # in nanoseconds
-        require_room(self.layout.name, times, _POSTGRESQL_LAST_NS + _NS_PER_MS, _POSTGRESQL_LAST)
+        require_room(self.layout.name, times, _POSTGRESQL_LAST_NS + _NS_PER_MS, _POSTGRESQL_LAST)  # 1 ms to count up
         self._last = int(times[-1]) if n else self._last
         milliseconds = times // _NS_PER_MS
         put_v7(data, sub_milliseconds(milliseconds, times - milliseconds * _NS_PER_MS))

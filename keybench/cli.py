@@ -87,6 +87,7 @@ class _LazyGroup(TyperGroup):
     """Lists commands by name and help, and imports the one that is used."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """(name, command, its arguments)."""
         name, _, rest = super().resolve_command(ctx, args)  # ends with a usage error if there is no such command
         assert name is not None
         return name, typer.main.get_command(importlib.import_module(COMMANDS[name].module).app), rest
@@ -151,7 +152,7 @@ def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, 
             try:
                 result = (app or _all_commands())(arguments, standalone_mode=False)
                 sys.stdout.flush()
-                code = result if isinstance(result, int) else 0
+                code = result if isinstance(result, int) else 0  # a command may return its exit code
             except KeybenchError as error:
                 code, message = error.exit_code, str(error)
             except TyperException as error:

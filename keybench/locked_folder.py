@@ -64,7 +64,7 @@ def _lock(path: Path, flags: int) -> int | None:
 def claim(base: Path, name: str) -> tuple[Path, int] | None:
     """(path of a new folder in `base`, descriptor of its lock, which is taken before the folder is made); None if no
     lock can be made in `base`. The caller makes the folder, and ends with `release`."""
-    for _ in range(100):  # a name may be taken
+    for _ in range(100):  # tries: a name may be taken
         folder = base / f"{PREFIX}{name}-{os.urandom(4).hex()}"
         descriptor = _lock(_lock_of(folder), os.O_CREAT | os.O_EXCL)
         if descriptor is not None:
@@ -81,7 +81,7 @@ def release(folder: Path, lock: int) -> None:
 
 @contextmanager
 def locked_folder(base: Path, name: str) -> Iterator[Path]:
-    """A folder in `base` for as long as the block lasts. OSError if it cannot be made."""
+    """A folder in `base`, with `name` in its own name, for as long as the block lasts. OSError if it cannot be made."""
     claimed = claim(base, name)
     if claimed is None:  # on Windows, or nothing can be written there: the reason is in the OSError
         with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{name}-", dir=base, ignore_cleanup_errors=True) as unlocked:
@@ -114,7 +114,7 @@ def stale(base: Path) -> tuple[list[Path], list[Path]]:
     """(folders that `sweep` would remove, folders that it would keep because they are in use or another user's)."""
     free, kept = list[Path](), list[Path]()
     for lock in sorted(base.glob(f"{PREFIX}*{LOCK_SUFFIX}")):
-        descriptor = _lock(lock, 0)
+        descriptor = _lock(lock, 0)  # None: somebody else's
         (kept if descriptor is None else free).append(lock.with_suffix(""))
         if descriptor is not None:
             os.close(descriptor)

@@ -16,9 +16,8 @@ from keybench.scenarios.schema import Scenario, scenario_of
 
 def scenario_names() -> list[str]:
     """Names of the scenarios that come with keybench."""
-    return sorted(
-        item.name.removesuffix(".toml") for item in files(__package__).iterdir() if item.name.endswith(".toml")
-    )
+    names = [item.name for item in files(__package__).iterdir()]
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
 
 
 def load_scenario(name: str) -> Scenario:
@@ -55,7 +54,7 @@ def parse_scenario(name: str, text: str, *, where: str) -> Scenario:
 
 
 def _problem(item: ErrorDetails) -> str:
-    """One of pydantic's errors as a line for the user: where it is in the file, and what is wrong."""
+    """One of pydantic's errors as a line for the user: where it is in the file, what is wrong, what the file says."""
     # Names that begin with `ALTERNATIVE` are not in the file: pydantic puts them in for the forms of a value.
     location: Sequence[str | int] = [part for part in item["loc"] if not str(part).startswith(ALTERNATIVE)]
     where = ".".join(str(part) for part in location) or "the file"

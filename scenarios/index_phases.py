@@ -24,7 +24,7 @@ Amount = Annotated[
 
 
 def count_of(amount: float, rows: int) -> int:
-    """How many rows an amount is where there are `rows`: at least one."""
+    """How many rows an amount is where there are `rows`; a share is at least one."""
     return amount if isinstance(amount, int) else max(1, _share_of(amount, rows))
 
 
@@ -53,7 +53,7 @@ class DeletePart(FilePart):
 
     @model_validator(mode="after")
     def _exactly_one_field(self) -> Self:
-        if [self.oldest, self.random, self.all_but_each].count(None) != 2:  # of three
+        if [self.oldest, self.random, self.all_but_each].count(None) != 2:  # of three: one is set
             raise ValueError("give one of oldest, random and all_but_each")
         return self
 
@@ -101,7 +101,7 @@ class ReadPart(FilePart):
 
     @model_validator(mode="after")
     def _exactly_one_field(self) -> Self:
-        if [self.present, self.deleted, self.scan, self.pop].count(None) != 3:  # of four
+        if [self.present, self.deleted, self.scan, self.pop].count(None) != 3:  # of four: one is set
             raise ValueError("give one of present, deleted, scan and pop")
         return self
 
@@ -222,22 +222,23 @@ def rows_by_phase(phases: tuple[PhasePart, ...], rows: int) -> list[int]:
 
 def rows_problem(phases: tuple[PhasePart, ...], rows: int) -> str:
     """Which phase of a trial with `rows` rows wants more rows than there are, as a message; empty if none does."""
-    present = deleted = inserted = 0
-    for number, (part, end) in enumerate(zip(expanded(phases), rows_by_phase(phases, rows), strict=True), start=1):
+    present = deleted = inserted = 0  # rows in the table, and all that were deleted and inserted so far
+    ends = rows_by_phase(phases, rows)  # rows that were inserted by the end of each phase
+    for number, (phase, end) in enumerate(zip(expanded(phases), ends, strict=True), start=1):
         present, inserted = present + end - inserted, end
-        available, needed = present, 0
-        if part.update:
+        available, needed, kind = present, 0, "rows"
+        if phase.update:
             # The hot rows are updated again and again: one is enough.
-            needed = 1 if part.update.which == "hot" else count_of(part.update.rows, available)
-        elif part.read:
-            available = deleted if part.read.deleted else present
-            needed = count_of(part.read.amount, available)
+            needed = 1 if phase.update.which == "hot" else count_of(phase.update.rows, available)
+        elif phase.read:
+            if phase.read.deleted:
+                available, kind = deleted, "deleted rows"
+            needed = count_of(phase.read.amount, available)
         if needed > available:
-            kind = "deleted rows" if part.read and part.read.deleted else "rows"
-            return f"phase {number} {part.what}s {needed:,} {kind} where there are {available:,}: name fewer"
-        now_deleted = needed if part.read and part.read.pop else 0
-        if part.delete:
-            now_deleted = part.delete.count(present)
+            return f"phase {number} {phase.what}s {needed:,} {kind} where there are {available:,}: name fewer"
+        now_deleted = needed if phase.read and phase.read.pop else 0
+        if phase.delete:
+            now_deleted = phase.delete.count(present)
         present, deleted = present - now_deleted, deleted + now_deleted
     return ""
 

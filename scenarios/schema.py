@@ -52,7 +52,7 @@ class Scenario(parts.FilePart):
     def _tuples_of_names(cls, value: Any) -> Any:
         """The names of columns as a tuple for all databases, or as tuples by database; ValueError for other values."""
         by_database = value if isinstance(value, dict) else {"": value}  # "": for all databases
-        columns = {  # the only column of a database may stand without a list
+        columns = {  # the only column of a database may be a text alone; that of all databases may not
             database: (names,) if database and isinstance(names, str) else parts.lists_to_tuples(names)
             for database, names in by_database.items()
         }
@@ -60,7 +60,7 @@ class Scenario(parts.FilePart):
             if not (isinstance(names, tuple) and all(isinstance(one, str) for one in names)):
                 where = f" of {database}" if database else ""
                 raise ValueError(f"the columns{where} have to be a list of names: write them so")
-        return columns.get("", columns)  # for all databases, or by database
+        return columns.get("", columns)  # the tuple for all databases, or the tuples by database
 
     kind: ClassVar[Literal["load", "phases", "contention", "keys"]]
     called: ClassVar[str]
@@ -103,14 +103,14 @@ class Scenario(parts.FilePart):
         names = [writer.id for writer in self.writer]
         if len(set(names)) < len(names):
             return f"two writers have the same id: {', '.join(names)}"
-        if self.rows is None:
+        if self.rows is None:  # the cache's size will decide
             if rows_sent(self.writer) == inf:
                 return ""
             return "a scenario with index_over_cache needs a writer that never stops: leave out its stop"
         if problem := timeline_problem(self.writer, self.rows):
             return problem
         end = self.phases(self.rows)[-1].end
-        if late := [at for at in self.server.restarts if at >= end]:
+        if late := [moment for moment in self.server.restarts if moment >= end]:
             return (
                 f"the server restarts at {late[0]:g} s, but the last of {self.rows:,} rows is sent at {end:g} s: "
                 "give more rows, or leave the restart out"

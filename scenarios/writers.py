@@ -64,7 +64,7 @@ class WriterPart(FilePart):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        there = f"writer {self.id} is there from {self.start:g} s"
+        there = f"writer {self.id} is there from {self.start:g} s"  # how two messages begin
         there += f" to {self.stop:g} s" if self.stop is not None else " on"
         if self.stop is not None and self.stop <= self.start:
             raise ValueError(f"writer {self.id} stops at {self.stop:g} s and starts at {self.start:g} s: stop it later")
@@ -81,9 +81,9 @@ class WriterPart(FilePart):
                     f"writer {self.id} has a busy spell from {begin:g} s, and the one ahead of it ends at {end:g} s: "
                     "join or sort them"
                 )
-        for at in self.restarts:
-            if not self.start < at < self.last:
-                raise ValueError(f"{there}, and restarts at {at:g} s: restart it within that")
+        for moment in self.restarts:
+            if not self.start < moment < self.last:
+                raise ValueError(f"{there}, and restarts at {moment:g} s: restart it within that")
         if any(later <= earlier for earlier, later in pairwise(self.restarts)):
             raise ValueError(f"the restarts of writer {self.id} are not in order of time: sort them")
         return self
@@ -148,8 +148,8 @@ def load_phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]
         if not busy:
             continue
         rate = sum(writers[i].rate for i in busy)
-        is_last = left <= (end - begin) * rate * (1 + 1e-12)  # despite the rounding errors of doubles
-        if phases and (phases[-1].end, phases[-1].busy) == (begin, busy):  # adjacent spells: one phase for both
+        is_last = left <= (end - begin) * rate * (1 + 1e-12)  # 1e-12: despite the rounding errors of doubles
+        if phases and (phases[-1].end, phases[-1].busy) == (begin, busy):  # the same writers go on: one phase for both
             earlier = phases.pop()
             begin = earlier.begin
             left += earlier.rows  # the joined phase sends them, too
@@ -194,7 +194,7 @@ def timeline_problem(writers: Sequence[WriterPart], rows: int) -> str:
                 f"writer {writer.id} is first busy at {writer.spells[0][0]:g} s, but the last of {rows:,} rows is sent "
                 f"at {end:g} s: give more rows, or let it begin earlier"
             )
-        if late := [at for at in writer.restarts if at >= end]:
+        if late := [moment for moment in writer.restarts if moment >= end]:
             return (
                 f"writer {writer.id} restarts at {late[0]:g} s, but the last of {rows:,} rows is sent at {end:g} s: "
                 "give more rows, or leave the restart out"

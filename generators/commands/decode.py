@@ -57,15 +57,15 @@ def readings(keys: Keys, now: int) -> list[KeyReading]:
 def groups(ranked: Sequence[KeyReading]) -> list[list[KeyReading]]:
     """The readings in groups of layouts that no bits tell apart. Groups, and the readings in each, keep their order."""
     grouped: list[list[KeyReading]] = []
-    for one in ranked:
+    for reading in ranked:
         for group in grouped:
             first = group[0]
-            alike = alike_chances(first.chance, one.chance) and same_bits(first.layout, one.layout)
-            if first.verdict == one.verdict and alike:
-                group.append(one)
+            alike = alike_chances(first.chance, reading.chance) and same_bits(first.layout, reading.layout)
+            if first.verdict == reading.verdict and alike:
+                group.append(reading)
                 break
         else:  # no group fits it
-            grouped.append([one])
+            grouped.append([reading])
     return grouped
 
 
@@ -131,7 +131,7 @@ def parse(text: str, stored: Order = "rfc") -> list[Keys]:
     elif re.fullmatch(r"-?[0-9]{1,19}", plain) and -(1 << 63) <= int(plain) < 1 << 63:
         keys.append(Keys(np.array([int(plain)]), "int"))
     forms = {(layout.kind, layout.description.width) for layout in layouts().values()}  # bits of bytes, or characters
-    if re.fullmatch(r"([0-9a-f]{2})+", digits) and ("bytes", len(digits) * 4) in forms:
+    if re.fullmatch(r"([0-9a-f]{2})+", digits) and ("bytes", len(digits) * 4) in forms:  # 4 bits a digit
         keys.append(Keys(np.frombuffer(bytes.fromhex(digits), np.uint8)[None], "bytes"))
     if re.fullmatch(r"[!-~]+", plain) and ("text", len(plain)) in forms:
         keys.append(Keys(np.frombuffer(plain.encode(), np.uint8)[None], "text"))
@@ -169,29 +169,30 @@ def _read_as(layout: Layout, keys: Keys, now: int) -> KeyReading:
     """The key's reading as one layout, `unlikely` if the key does not fit; UsageError where its reader refuses it."""
     decoded = layout.decode(keys)
     unlikely = KeyReading(layout, "unlikely", "its fixed bits, or its time or number, do not fit").with_fields(decoded)
-    return next((one for one in readings(keys, now) if one.layout == layout), unlikely)
+    return next((reading for reading in readings(keys, now) if reading.layout == layout), unlikely)
 
 
 def _record(key: str, ranked: Sequence[KeyReading]) -> dict[str, Any]:
-    """The readings of one key for `--json` (docs/data.md)."""
+    """The readings of one key, whose text is `key`, for `--json` (docs/data.md)."""
     return {
         "key": key,
         "readings": [
             {
-                "layout": one.layout.name,
-                "verdict": one.verdict,
-                "reason": one.reason,
-                "chance": one.chance,
-                "time": iso_text(one.ticks) if one.ticks is not None else None,
-                "fields": dict(one.fields),
+                "layout": reading.layout.name,
+                "verdict": reading.verdict,
+                "reason": reading.reason,
+                "chance": reading.chance,
+                "time": iso_text(reading.ticks) if reading.ticks is not None else None,
+                "fields": dict(reading.fields),
             }
-            for one in ranked
+            for reading in ranked
         ],
     }
 
 
 def lines(key: str, ranked: Sequence[KeyReading], width: int, *, compared: bool) -> Iterator[Text]:
-    """The readings of one key under the titles of their verdicts; `compared` if they are those of all layouts."""
+    """The readings of one key under the titles of their verdicts. `compared`: they are those of all layouts, the best
+    first, and not of one that the user names."""
     yield Text(key, style="bold")
     grouped = groups(ranked)
     if not grouped:
@@ -206,13 +207,13 @@ def lines(key: str, ranked: Sequence[KeyReading], width: int, *, compared: bool)
         yield from _titled(title, [group for group in grouped if group[0].verdict == verdict], width)
 
 
-def _titled(title: str, listed: Sequence[Sequence[KeyReading]], width: int) -> Iterator[Text]:
+def _titled(title: str, under_title: Sequence[Sequence[KeyReading]], width: int) -> Iterator[Text]:
     """Groups of readings under a title; nothing if there are none."""
-    if not listed:
+    if not under_title:
         return
     yield Text("")
     yield Text(title, style="bold underline")
-    for group in listed:
+    for group in under_title:
         if len(group) > 1:
             yield Text("  " + _ALIKE)
         for reading in group:
@@ -226,8 +227,8 @@ def _reading(reading: KeyReading, width: int) -> Iterator[Text]:
     yield line
     fields = "".join(f"; {name} {value}" for name, value in reading.fields.items())
     chance = f" ({odds(reading.chance)})" if reading.verdict in {"likely", "possible"} else ""
-    for more in textwrap.wrap(reading.reason + chance + fields, width - 6):
-        yield Text("      " + more, style="dim")
+    for line_text in textwrap.wrap(reading.reason + chance + fields, width - 6):  # 6: the spaces before
+        yield Text("      " + line_text, style="dim")
 
 
 def odds(chance: float) -> str:

@@ -122,8 +122,8 @@ def print_list(on: str, *, as_json: bool = False) -> None:
     for line in table(chosen, out.width):
         out.print(line)
     out.print()
-    for meaning in _LEGEND:
-        for line in entry(*meaning, out.width, 12):
+    for heading, meaning in _LEGEND:
+        for line in entry(heading, meaning, out.width, indent=12):
             out.print(line)
     out.print("\n`keybench list layouts NAME` shows one layout in full.")
 
@@ -135,8 +135,8 @@ def matching(on: str) -> list[Layout]:
         return distinct
     if on not in BY_NAME:
         raise unknown_name("column", on, BY_NAME)
-    ascends = {each.name: ascents(each).get(BY_NAME[on]) for each in distinct}  # None: no such keys in that column
-    return [each for each in distinct if (one := ascends[each.name]) and one.within in {"strictly", "by time"}]
+    on_column = {each.name: ascents(each).get(BY_NAME[on]) for each in distinct}  # None: no such keys in that column
+    return [each for each in distinct if (how := on_column[each.name]) and how.within in {"strictly", "by time"}]
 
 
 def layout_record(layout: Layout) -> dict[str, Any]:
@@ -159,8 +159,8 @@ def symbol(ascends: Ascends | None) -> str:
     """How keys ascend in one column, as one symbol; empty where the column does not hold such keys."""
     if ascends is None:
         return ""
-    one_process = ascends.within in {"strictly", "by time"} and not ascends.across
-    return _SYMBOLS[ascends.within] + ("¹" if one_process else "")
+    one_process_only = ascends.within in {"strictly", "by time"} and not ascends.across
+    return _SYMBOLS[ascends.within] + ("¹" if one_process_only else "")
 
 
 def kind_and_width(layout: Layout) -> str:
@@ -171,8 +171,8 @@ def kind_and_width(layout: Layout) -> str:
 
 
 def entry(heading: str, text: str, width: int, indent: int) -> Iterator[Text]:
-    """A heading, and beside it its text, wrapped."""
-    lines = textwrap.wrap(text, max(30, width - indent)) or [""]
+    """A heading in `indent` characters and beside it its text, in lines of `width` characters in all."""
+    lines = textwrap.wrap(text, max(30, width - indent)) or [""]  # an empty text has a line, too
     for number, line in enumerate(lines):
         yield Text(("" if number else heading).ljust(indent), style="bold") + Text(line, style="default not bold")
 
@@ -182,6 +182,7 @@ def table(listed: Sequence[Layout], width: int) -> Iterator[Text]:
     name_width = max([len(each.name) for each in listed], default=0) + 1
     facts_width = name_width + _KIND_CELL + _CELL * len(ORDERS)  # characters before the summary
     wide = width >= facts_width + 45  # the least room for a summary beside the facts
+    indent, style = (facts_width, "default") if wide else (4, "dim")  # of the summary's own lines
     for row in (0, 1):  # the headings have two lines
         headings = "".join(ORDERS[order][row].ljust(_CELL) for order in ORDERS)
         yield Text(" " * name_width + ("kind" if row else "").ljust(_KIND_CELL) + headings, style="bold")
@@ -192,14 +193,13 @@ def table(listed: Sequence[Layout], width: int) -> Iterator[Text]:
         for order in ORDERS:
             cell = symbol(ascends.get(order))
             line.append(cell.ljust(_CELL), style="green not bold" if cell[:1] in "●◐" else "dim not bold")
-        room = width - facts_width if wide else width - 4
-        summary = textwrap.wrap(each.summary, room)
+        summary = textwrap.wrap(each.summary, width - indent)
         if wide:
             line.append(summary[0], style="default not bold")
             summary = summary[1:]
         yield line
-        for more in summary:
-            yield Text(" " * (facts_width if wide else 4) + more, style="default" if wide else "dim")
+        for line_text in summary:
+            yield Text(" " * indent + line_text, style=style)
 
 
 _COLUMNS_OF_KIND: Final[Mapping[Kind, str]] = {
@@ -266,7 +266,7 @@ def details(layout: Layout) -> dict[str, Any]:
 
 
 def lines(layout: Layout, sample: str, width: int) -> Iterator[Text]:
-    """What the layout is, its bits, its facts, and its caveats."""
+    """What the layout is, its bits, its facts, and its caveats; `sample` is one of its keys."""
     description = layout.description
     yield Text(layout.name, style="bold cyan") + Text(f"  {layout.summary}", style="default not bold")
     yield Text("")
@@ -276,19 +276,19 @@ def lines(layout: Layout, sample: str, width: int) -> Iterator[Text]:
         yield Text("-".join([digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]]), style="bold")
     yield Text("")
     for letter, meaning in description.meanings.items():
-        yield from entry(letter, meaning, width, 4)
+        yield from entry(letter, meaning, width, indent=4)
     yield Text("")
     for heading, text in _facts(layout, sample):
-        yield from entry(heading, text, width, 14)
+        yield from entry(heading, text, width, indent=14)
     if description.caveats:
         yield Text("")
         yield Text("Beware", style="bold")
         for caveat in description.caveats:
-            yield from entry("-", caveat, width, 2)
+            yield from entry("-", caveat, width, indent=2)
 
 
 def _facts(layout: Layout, sample: str) -> Iterator[tuple[str, str]]:
-    """The facts of a layout as pairs of heading and text; `sample` is one of its keys."""
+    """(heading, text) of each fact of a layout; `sample` is one of its keys."""
     description, time = layout.description, layout.description.time
     yield "A key", sample
     if layout.aliases:

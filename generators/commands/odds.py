@@ -66,7 +66,7 @@ def fit(layout: Layout, keys: Keys, now: int) -> Fit:
     """How keys of the layout's kind and width fit the layout; `now` is the current tick."""
     description = layout.description
     fits = np.logical_not(_wrong(layout, keys).any(axis=1))
-    decoded = _decode(layout, keys, fits)
+    decoded = _decode(layout, keys, fits)  # changes `fits`
     counters = decoded.fields.get(description.counts_from_clock)  # those that started at the clock's ticks
     times = decoded.ticks if counters is None else counters.astype(np.int64)
     plausible: NDArray[np.bool_] = fits.copy()
@@ -125,24 +125,25 @@ def rank(fits: Sequence[Fit], at: int = 0) -> list[tuple[Fit, bool]]:
     first, then those without structure, then the others, each by chance.
     """
     plausible = [one for one in fits if one.plausible[at]]
-    random = [one for one in plausible if one.layout.description.structureless]
+    structureless = [one for one in plausible if one.layout.description.structureless]
     ranked: list[tuple[int, float, str, Fit, bool]] = []
     for one in plausible:
         chance = float(one.chance[at])
-        of_random = min((float(other.chance[at]) for other in random if other is not one), default=1.0)
-        likely = chance * STRONG <= of_random
-        group = 0 if likely else 1 if one in random else 2  # the order of the docstring
+        others_chance = min((float(other.chance[at]) for other in structureless if other is not one), default=1.0)
+        likely = chance * STRONG <= others_chance
+        group = 0 if likely else 1 if one in structureless else 2  # the order of the docstring
         ranked.append((group, chance, one.layout.name, one, likely))
-    return [(one, likely) for *_, one, likely in sorted(ranked, key=lambda entry: entry[:3])]
+    return [(one, likely) for *_, one, likely in sorted(ranked, key=lambda entry: entry[:3])]  # by group, chance, name
 
 
 def alike_chances(one: float, other: float) -> bool:
-    """Whether neither chance is `ALIKE` times the other or more."""
+    """Whether two chances are so near that bits do not tell them apart: neither is `ALIKE` times the other or more."""
     return one < ALIKE * other and other < ALIKE * one
 
 
 def _wrong(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
-    """Which bytes of each key have other bits than the fixed ones, or are characters outside of the alphabet."""
+    """Where keys have other bits than the fixed ones, or characters outside of the alphabet: bool (n, bytes of a key),
+    or a single column if no bit is fixed."""
     description = layout.description
     if keys.kind == "text":
         data = (upper_case(keys) if description.any_case else keys).data
@@ -156,7 +157,7 @@ def _wrong(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
     mask, bits = description.fixed()
     data = keys.data.astype(">i8").view(np.uint8).reshape(-1, 8) if keys.kind == "int" else keys.data
     if not mask.any():
-        return np.zeros((len(keys), 1), np.bool_)
+        return np.zeros((len(keys), 1), np.bool_)  # nothing can be wrong
     wrong_bytes: NDArray[np.bool_] = ((data ^ np.packbits(bits)) & np.packbits(mask)).astype(np.bool_)
     return wrong_bytes
 
@@ -186,6 +187,6 @@ def _decode(layout: Layout, keys: Keys, fits: NDArray[np.bool_]) -> Decoded:
 
 def _spread(values: NDArray[Any], rows: NDArray[np.intp], n: int) -> NDArray[Any]:
     """n values: these at the indices `rows`, 0 elsewhere."""
-    every = np.zeros(n, np.int64)
-    every[rows] = values
-    return every
+    spread = np.zeros(n, np.int64)
+    spread[rows] = values
+    return spread

@@ -32,7 +32,7 @@ _WORD: Final = 64
 
 def text_of_bits(high: Words, low: Words, bits: int, count: int, alphabet: bytes) -> Bytes:
     """The last `count` digits of each number, of `bits` bits each, as letters of the alphabet: uint8 (n, count)."""
-    text = np.empty((count, len(low)), np.uint8)
+    text = np.empty((count, len(low)), np.uint8)  # a row a digit: numpy writes rows faster than columns
     mask = np.uint64((1 << bits) - 1)
     letters = np.frombuffer(alphabet, np.uint8)
     for place in range(count):
@@ -44,7 +44,7 @@ def text_of_bits(high: Words, low: Words, bits: int, count: int, alphabet: bytes
             if shift + bits > _WORD:  # the digit lies across both words
                 digit |= high << np.uint64(_WORD - shift)
         digit &= mask
-        np.take(letters, digit.view(np.int64), out=text[place])
+        np.take(letters, digit.view(np.int64), out=text[place])  # int64: indices are signed
     return np.ascontiguousarray(text.T)
 
 
@@ -83,6 +83,6 @@ def upper_case(keys: Keys) -> Keys:
     data: Bytes = keys.data  # type: ignore[assignment]
     lower = np.isin(data, np.frombuffer(ascii_lowercase.encode(), np.uint8))
     upper = np.isin(data, np.frombuffer(ascii_uppercase.encode(), np.uint8))
-    lower &= ~upper.any(axis=1, keepdims=True)
+    lower &= ~upper.any(axis=1, keepdims=True)  # none in a text that has both
     folded = data - lower.astype(np.uint8) * np.uint8(32)  # ASCII has lower case 32 above upper case
     return Keys(folded, keys.kind)

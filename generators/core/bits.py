@@ -94,7 +94,7 @@ def put_u48(data: Bytes, at: Literal[0, 10], values: Words | NDArray[np.int64]) 
 def put_u48_net(data: Bytes, values: Words | NDArray[np.int64]) -> None:
     """`put_u48` into the .NET bytes n0–n5: Data1 and Data2, each least significant byte first."""
     little = values.view(np.uint64).astype("<u8", copy=False)
-    # Data1 has the high 32 of the 48 bits, Data2 the low 16.
+    # Data1 has the high 32 of the 48 bits, Data2 the low 16: the first unit of each little-endian value.
     data.view(np.uint32)[:, 0] = (little >> np.uint64(16)).astype("<u8", copy=False).view(np.uint32)[::2]
     data.view(np.uint16)[:, 2] = little.view(np.uint16)[::4]
 
@@ -152,7 +152,7 @@ def to_sql_guid(data: Bytes) -> None:
     """`.ToSqlGuid()` of HotGuid and SequentialGuid, in place: the new r0 … r7 are the old r15 … r8, the new r8 … r15
     the old r6 r7 r0 … r5. The result ascends in SQL Server's order exactly as the plain form ascends in RFC order."""
     high, low = words(data).T  # views: what is assigned to them changes `data`
-    end = high << _TURN | high >> _BACK  # r6 r7 r0 … r5
+    end = high << _TURN | high >> _BACK  # turned: r6 r7 r0 … r5
     high[:] = low.byteswap()
     low[:] = end
 
@@ -160,7 +160,7 @@ def to_sql_guid(data: Bytes) -> None:
 def from_sql_guid(data: Bytes) -> None:
     """The inverse of `to_sql_guid`, in place."""
     high, low = words(data).T
-    start = low << _BACK | low >> _TURN  # r0 … r7
+    start = low << _BACK | low >> _TURN  # turned back: r0 … r7
     low[:] = high.byteswap()
     high[:] = start
 
@@ -187,7 +187,7 @@ def numbers_of_parts(data: Bytes, parts: Sequence[Part], letters: str) -> Ints:
     """For each key the bits of the parts with these letters as one number, the first letter's highest: int64 (n,).
     `data` is uint8 (n, width) in the order of the parts, each of which lies within eight bytes."""
     number = np.zeros(len(data), np.uint64)
-    for part in [part for letter in letters for part in parts if part.letter == letter]:
+    for part in [part for letter in letters for part in parts if part.letter == letter]:  # the highest bits first
         end = part.start + part.width
         last_byte = (end - 1) // 8
         bits = np.zeros(len(data), np.uint64)
@@ -202,6 +202,6 @@ def random_half(entropy: Entropy, n: int) -> Words:
     """r8 … r15 of n keys with the RFC variant and 62 random bits, as words (bytes in the order of memory): uint64 (n,).
     Takes 8 bytes of entropy a key."""
     low = entropy.take(n, 8).view(np.uint64)[:, 0]
-    low &= _RANDOM_BITS
+    low &= _RANDOM_BITS  # the variant's two bits become 0
     low |= _VARIANT_BITS
     return low

@@ -23,7 +23,7 @@ Starts = NDArray[np.intp]  # Indices, ascending, of the values at which runs beg
 def strictly_increasing(readings: Ints, last: int, step: int = 1) -> Ints:
     """The sequence s(i) = max(readings(i), s(i−1) + step), with s(−1) = last: int64 (n,)."""
     if len(readings) and readings[0] >= last + step and (readings[1:] - readings[:-1]).min(initial=step) >= step:
-        return readings  # the usual case: the readings themselves are far enough apart
+        return readings  # the usual case: they are far enough apart themselves (`initial`: so is a single one)
     # s(i) − (i + 1)·step never falls, and it is `last` before the first reading: a running maximum.
     steps = np.arange(step, (len(readings) + 1) * step, step)
     lead = readings - steps
@@ -45,7 +45,7 @@ def running_maximum(readings: Ints, last: int) -> Ints:
 def changes(values: Ints, last: int) -> NDArray[np.bool_]:
     """Which values differ from the one before, the first from `last`: bool (n,)."""
     changed = np.empty(len(values), np.bool_)
-    changed[:1] = values[:1] != last
+    changed[:1] = values[:1] != last  # slices, as there may be no value
     np.not_equal(values[1:], values[:-1], out=changed[1:])
     return changed
 
@@ -54,7 +54,7 @@ def positions_in_run(values: Ints, last: int, following: int) -> Ints:
     """Each value's position, from 0, in its run of equal values: int64 (n,). A first run of values equal to `last`
     continues a run of an earlier call: its first position is `following`."""
     changed = changes(values, last)
-    if changed.all():
+    if changed.all():  # each run is a single value
         return np.zeros(len(values), np.int64)
     starts = np.flatnonzero(changed)
     lengths = np.diff(starts, prepend=0, append=len(values))
@@ -67,7 +67,7 @@ def new_maxima(quanta: Ints, last: int) -> NDArray[np.bool_]:
     """Which quanta are above all before them, and above `last`: these keys begin a new run."""
     highest = running_maximum(quanta, last)
     above = np.empty(len(quanta), np.bool_)
-    above[:1] = quanta[:1] > last
+    above[:1] = quanta[:1] > last  # slices, as there may be none
     np.greater(quanta[1:], highest[:-1], out=above[1:])
     return above
 
@@ -75,7 +75,7 @@ def new_maxima(quanta: Ints, last: int) -> NDArray[np.bool_]:
 def run_values(heads: Ints, starts: Starts, last: int, n: int) -> Ints:
     """n values that go up by one in each run. Run j begins at starts(j) with heads(j): v(i) = heads(j) + i − starts(j).
     Values before the first start continue an earlier call's: v(i) = last + 1 + i."""
-    if len(starts) == n:
+    if len(starts) == n:  # each run is a single value
         return heads
     base = np.concatenate([[last + 1], heads - starts])
     lengths = np.diff(starts, prepend=0, append=n)
@@ -93,7 +93,7 @@ def count_runs(quanta: Ints, last: int, bits: int, seeds: Callable[[Starts], Int
     while True:
         heads = (quanta if len(starts) == n else quanta[starts]) << bits
         heads |= seeds(starts)
-        if len(starts) == n:
+        if len(starts) == n:  # no key counts up, so no counter overflows
             return heads, starts
         # The first value of the run before each run, and its position; before the first run: `last`, at -1.
         head_before = np.concatenate([[last], heads[:-1]])[: len(starts)]  # cut off: nothing where no run begins
@@ -103,15 +103,16 @@ def count_runs(quanta: Ints, last: int, bits: int, seeds: Callable[[Starts], Int
         too_low = last_before >> bits >= quanta[starts]
         if not too_low.any():
             return run_values(heads, starts, last, n), starts
-        # Delete the first such run, and all behind it up to the first that is above what the carried run has reached.
+        # Delete the first such run, and all behind it up to the first that is above what the run before it has reached.
         run = int(too_low.argmax())
-        above = (head_before[run] + (starts[run:] - 1 - start_before[run])) >> bits < quanta[starts[run:]]
+        reached = head_before[run] + (starts[run:] - 1 - start_before[run])  # if it goes on up to each later start
+        above = quanta[starts[run:]] > reached >> bits
         next_run = run + int(above.argmax()) if above.any() else len(starts)
         starts = np.delete(starts, slice(run, next_run))
 
 
 def require_room(layout: str, values: Ints, limit: int, last: int) -> Ints:
-    """`values`, which ascend; UsageError if they pass `limit`, the value of the tick `last`, by counting up."""
+    """`values`, which ascend; UsageError if counting up takes them past `limit`, the value at the last tick, `last`."""
     if len(values) and values[-1] > limit:
         raise UsageError(
             f"{layout} keys end with {iso_text(last)}, and those made faster than the clock ticks have passed it: "

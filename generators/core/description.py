@@ -190,8 +190,8 @@ class Description:
 def timed(
     diagram: str, legend: Mapping[str, str], time: Timestamp, *caveats: str, within: Ascent = "by time", **others: Any
 ) -> Description:
-    """What a layout declares whose keys of several processes ascend by their time; `others` are fields of
-    `Description`."""
+    """The description of a layout with a time, by which the keys of several processes ascend. `within`: how those of
+    one process ascend; `others`: more fields of `Description`."""
     return Description(diagram, legend, within=within, across="by time", time=time, caveats=caveats, **others)
 
 
@@ -203,9 +203,10 @@ def _parts(diagram: str) -> tuple[Part, ...]:
         match = _FIELD.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} in {diagram!r} is no letter and number of bits, such as T48 or V4:7")
-        value = None if match[3] is None else int(match[3], 16)
-        if (value or 0) >> int(match[2]):  # something is left beyond the part's bits
-            raise ValueError(f"{text!r} in {diagram!r}: the value needs more than {match[2]} bits")
-        parts.append(Part(match[1], int(match[2]), start, value))
+        letter, width, digits = match.groups()  # digits: None if the part is not fixed
+        value = None if digits is None else int(digits, 16)
+        if (value or 0) >> int(width):  # something is left beyond the part's bits
+            raise ValueError(f"{text!r} in {diagram!r}: the value needs more than {width} bits")
+        parts.append(Part(letter, int(width), start, value))
         start += parts[-1].width
     return tuple(parts)

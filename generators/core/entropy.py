@@ -88,7 +88,7 @@ class SystemEntropy(Entropy):
 
     def take(self, n: int, width: int) -> Bytes:
         """The next n × width bytes."""
-        return np.frombuffer(bytearray(os.urandom(n * width)), np.uint8).reshape(n, width)
+        return np.frombuffer(bytearray(os.urandom(n * width)), np.uint8).reshape(n, width)  # bytearray: writable
 
     def partition(self, i: int, *, of: int) -> SystemEntropy:  # noqa: ARG002 (its bytes are independent already)
         """The same source: it gives nobody the bytes of another."""

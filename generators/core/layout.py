@@ -155,7 +155,7 @@ def layouts() -> Mapping[str, Layout]:
         for layout in family:
             if not isinstance(layout, Layout):
                 raise UsageError(f"{module}.LAYOUTS holds {layout!r}, which is not a Layout.")
-            required = {"uuid": 128, "int": 64}.get(layout.kind, layout.description.width)
+            required = {"uuid": 128, "int": 64}.get(layout.kind, layout.description.width)  # others: any
             if layout.description.width != required:
                 raise UsageError(
                     f"{module}: the diagram of {layout.name} has {layout.description.width} bits: make it {required}."
@@ -252,8 +252,9 @@ def keys_of_file(path: str) -> Keys:
         raise UsageError(f"--keys {path} cannot be read ({error}): give a file of text with one key a line.") from None
     if not lines:
         raise UsageError(f"--keys {path} is empty: give a file with one key a line.")
-    kind, form = next((one for one in _FORMS if one[1].fullmatch(lines[0])), _FORMS[-1])  # text refuses line 1 below
-    one_width = kind in ("bytes", "text")
+    # If line 1 has none of the forms, the loop refuses it as text.
+    kind, form = next(((kind, form) for kind, form in _FORMS if form.fullmatch(lines[0])), _FORMS[-1])
+    one_width = kind in ("bytes", "text")  # UUIDs may have hyphens, integers any number of digits
     for number, line in enumerate(lines, start=1):
         if not line:
             raise _line_error(path, number, "is empty: leave the line out")
@@ -264,15 +265,21 @@ def keys_of_file(path: str) -> Keys:
         if kind == "int" and not -(1 << 63) <= int(line) < 1 << 63:
             raise _line_error(path, number, f"{line} has more than 64 bits")
     keys = _keys(lines, kind)
-    _, first, key_numbers = np.unique(keys.data, axis=0, return_index=True, return_inverse=True)
-    first_line = first[key_numbers.ravel()]  # of each key: the line, from 0, that has it first
-    if (repeats := np.flatnonzero(first_line != np.arange(len(lines)))).size:
-        at = int(repeats[0])
-        raise _line_error(path, at + 1, f"repeats the key of line {first_line[at] + 1}")
+    _refuse_repeats(path, keys)
     return keys
 
 
+def _refuse_repeats(path: str, keys: Keys) -> None:
+    """UsageError for a key that an earlier line has, with the number of the line."""
+    _, first, key_numbers = np.unique(keys.data, axis=0, return_index=True, return_inverse=True)
+    first_line = first[key_numbers.ravel()]  # of each key: the line, from 0, that has it first
+    if (repeats := np.flatnonzero(first_line != np.arange(len(keys)))).size:
+        line = int(repeats[0])
+        raise _line_error(path, line + 1, f"repeats the key of line {first_line[line] + 1}")
+
+
 def _keys(lines: list[str], kind: Kind) -> Keys:
+    """The keys in lines, each a key of that kind and in the form of the first."""
     if kind == "int":
         return Keys(np.array([int(line) for line in lines], np.int64), kind)
     whole = "".join(lines)

@@ -48,11 +48,11 @@ def new(name: str, *, worker: int | None = None, shard: int | None = None) -> Ke
     Raises UsageError for an unknown name, for a worker number that is missing, too large, or another process's, and for
     a shard that does not fit or that keys of the layout do not hold.
     """
-    key = (_sources.get((name, worker)) or _source_of(name, worker))()
+    key = (_sources.get((name, worker)) or _source_of(name, worker))()  # a source makes one key a call
     if shard is None:
         return key
     sharded = _sharded(name)
-    if shard.bit_length() > 63:
+    if shard.bit_length() > 63:  # no int64
         raise UsageError(f"shard {shard} does not fit {name} keys: choose a smaller one.")
     return objects(sharded.with_shards(_keys(key), np.array([shard], np.int64)))[0]
 

@@ -58,7 +58,7 @@ def _groups(gap: int) -> np.dtype[np.void]:
         "names": [str(group) for group in range(5)],
         "formats": [f"V{width}" for width in _GROUPS],
         "offsets": starts,
-        "itemsize": 32 + 4 * gap,
+        "itemsize": 32 + 4 * gap,  # 32 digits, four gaps
     })  # fmt: skip
 
 
@@ -99,13 +99,13 @@ def accepts_all(fixed: NDArray[np.bool_], bits: Bytes, order: Order) -> bool:
     """Whether a column of that order accepts every GUID with `bits` where `fixed` is set: (128,), first bit first."""
     if order != "mariadb":
         return True
-    if fixed[48] and not bits[48]:  # r6 is below 0x80
+    if fixed[48] and not bits[48]:  # the first bit of r6 is 0: it is below 0x80
         return True
     return not _possible(fixed, bits, 8)[0x01:0x81].any()  # r8, as in `accepts`
 
 
 def _possible(fixed: NDArray[np.bool_], bits: Bytes, byte: int) -> NDArray[np.bool_]:
-    """Which values a byte can have in GUIDs with `bits` where `fixed` is set: bool (256,)."""
+    """Which values byte number `byte`, from 0, can have in GUIDs with `bits` where `fixed` is set: bool (256,)."""
     values = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
     part = slice(8 * byte, 8 * byte + 8)
     possible: NDArray[np.bool_] = ((values == bits[part]) | ~fixed[part]).all(axis=1)
@@ -115,8 +115,8 @@ def _possible(fixed: NDArray[np.bool_], bits: Bytes, byte: int) -> NDArray[np.bo
 def _sequence(order: Order, bits: FixedBits) -> tuple[int, ...]:
     """The sequence in which a column of that order compares bytes; empty unless all GUIDs with these bits share it."""
     if order != "mariadb":
-        return PERMUTATIONS.get(order, ())
-    r6, r8 = _possible(*bits, 6), _possible(*bits, 8)
+        return PERMUTATIONS.get(order, ())  # (): `none`
+    r6, r8 = _possible(*bits, 6), _possible(*bits, 8)  # which of 256 values each can have
     some_swapped = r6[0x01:0x60].any() and r8[0x80:].any()
     some_plain = r6[0] or r6[0x60:].any() or r8[:0x80].any()
     if some_swapped and some_plain:

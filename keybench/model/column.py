@@ -52,8 +52,8 @@ class Column:
     def accepts_all(self, bits: FixedBits) -> bool:
         """Whether the column can hold every GUID or integer that has these fixed bits, whatever its other bits are."""
         fixed, values = bits
-        if self.form == "int":  # the bits beyond the column's width all have to be its sign
-            beyond = slice(0, 65 - 8 * self.width)
+        if self.form == "int":  # the bits beyond the column's width all have to be its sign bit, the first within it
+            beyond = slice(0, 64 - 8 * self.width + 1)
             return self.width >= 8 or bool(fixed[beyond].all() and len(set(values[beyond].tolist())) == 1)
         return byteorder.accepts_all(fixed, values, self.order)
 

@@ -31,7 +31,7 @@ class Payload:
     @cached_property
     def pool(self) -> NDArray[np.uint8]:
         """The distinct rows: uint8 (4096, width)."""
-        draw = np.random.Generator(np.random.PCG64(20_120))
+        draw = np.random.Generator(np.random.PCG64(20_120))  # any seed, but always the same
         letters = np.empty((_DISTINCT_ROWS, self.width), np.uint8)
         for first in range(0, _DISTINCT_ROWS, _DRAWN_ROWS):
             letters[first : first + _DRAWN_ROWS] = draw.integers(97, 123, (_DRAWN_ROWS, self.width))  # a … z
@@ -64,8 +64,8 @@ class Payload:
             repetitions = -(-(first + n) // _DISTINCT_ROWS)  # rounded up
             return (self.texts * repetitions)[first : first + n]
         texts: list[str] = []
-        for at in range(start, start + n, _DISTINCT_ROWS):  # pieces, so that letters take little memory
-            letters = self.rows(at, min(_DISTINCT_ROWS, start + n - at))
+        for first in range(start, start + n, _DISTINCT_ROWS):  # pieces, so that letters take little memory
+            letters = self.rows(first, min(_DISTINCT_ROWS, start + n - first))
             texts += letters.view(f"S{self.width}")[:, 0].astype(np.str_).tolist()  # drops the zeros at the end
         return texts
 
@@ -110,7 +110,7 @@ class PayloadLengths:
     @property
     def mean(self) -> int:
         """The mean length, rounded up; of `row-number`, the longest, which most rows have."""
-        if self.distribution == "row-number" or not self.varying:
+        if self.distribution == "row-number" or self.varying is None:
             return self.most
         shares = np.diff(self._borders, prepend=0) / 2**32
         return ceil(float(np.dot(shares, np.arange(self.least, self.most + 1))) - _ROUNDING)
@@ -121,7 +121,7 @@ class PayloadLengths:
         count = self.most - self.least + 1
         weights = np.ones(count) if self.distribution == "uniform" else np.arange(1, count + 1) ** -_THETA
         borders: NDArray[np.int64] = np.floor(np.cumsum(weights) / weights.sum() * 2.0**32).astype(np.int64)
-        borders[-1] = 1 << 32
+        borders[-1] = 1 << 32  # despite rounding errors
         return borders
 
     def of(self, seed: Sequence[int], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -130,7 +130,7 @@ class PayloadLengths:
             digits = np.ones(len(rows), np.int64)
             for power in range(1, 19):  # 10^18 is the last that 64 bits hold
                 digits += rows >= 10**power
-            return np.minimum(self.least - 1 + digits, self.most)
+            return np.minimum(self.least - 1 + digits, self.most)  # `least` with one digit
         state = np.zeros(1, np.uint64)  # mixed from the seed's parts, one after another
         for part in seed:
             state = _mixed(state + np.array([part & 0xFFFFFFFFFFFFFFFF], np.uint64))

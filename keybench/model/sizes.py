@@ -17,7 +17,8 @@ def bytes_of(text: str, option: str) -> int:
     """Bytes that a text such as 64GB stands for. UsageError, which names the option, for other texts and for 0."""
     match = _FORM.fullmatch(text.strip())
     power = _UNITS.find(match[2].upper()) + 1 if match and match[2] else 0  # of 1,024: K 1, M 2, …
-    if not match or not (size := int(float(match[1]) * 1024**power)):
+    size = int(float(match[1]) * 1024**power) if match else 0
+    if not size:
         raise UsageError(f"{option} {shortened(text)} is no size: write it as 512MB or 64GB.")
     return size
 

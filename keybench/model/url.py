@@ -71,9 +71,8 @@ def parse(text: str) -> Url | None:
     if not match or _CONTROL.search(text):
         return None
     options = [option.partition("=") for option in (match["query"] or "").split("&") if option]
-    if not all(map(_valid_host, match["hosts"].split(","))) or not all(
-        _OPTION.fullmatch("".join(option)) for option in options
-    ):
+    valid_hosts = all(map(_valid_host, match["hosts"].split(",")))
+    if not valid_hosts or not all(_OPTION.fullmatch("".join(option)) for option in options):
         return None
     return Url(
         match["scheme"],
@@ -87,7 +86,7 @@ def parse(text: str) -> Url | None:
 
 def _valid_host(host: str) -> bool:
     """Whether a host with a port has a possible port, and a name that can be asked for (RFC 1035 section 2.3.4)."""
-    name, _, port = host.rpartition(":") if re.search(r":[0-9]*$", host) else (host, "", "")
+    name, _, port = host.rpartition(":") if re.search(r":[0-9]*$", host) else (host, "", "")  # no port
     if int(port or 0) > _MOST_PORT:
         return False
     if name.startswith("[") or "%" in name:  # an address in IPv6, or the %XX of a socket's path
@@ -146,21 +145,13 @@ def argument_without_password(text: str) -> str:
 
 
 def hidden(message: str, arguments: Iterable[str]) -> str:
-    """The message without the secrets of URLs: those among the `arguments` of the command, and any with a password.
-
-    An argument with a colon and then an @ may be a malformed URL: it is not shown either. An option may divide its
-    argument at commas, so the pieces are hidden too.
-    """
+    """The message without the secrets of URLs: those among the `arguments` of the command, and any with a password. An
+    argument with a colon and then an @ may be a malformed URL: it is not shown either."""
     for argument in sorted(set(arguments), key=len, reverse=True):  # a long one may contain a short one
-        match = _TYPED.fullmatch(argument)
-        assert match is not None
-        for text in (argument, match["url"]):
-            if is_url(text) or _may_be_url(text):
-                pieces = (piece.strip() for piece in text.split(","))
-                for url in (text, *(piece for piece in pieces if is_url(piece) or "@" in piece)):
-                    replacement = shown(url) if is_url(url) else "…"
-                    for spelling in _spellings(url):
-                        message = message.replace(spelling, replacement)
+        for secret in _secrets(argument):
+            replacement = shown(secret) if is_url(secret) else "…"
+            for spelling in _spellings(secret):
+                message = message.replace(spelling, replacement)
         # A path that was made of a URL is spelled otherwise, but the login in it is the same.
         login = argument.rpartition("@")[0].rpartition("/")[2]
         if ":" in login:
@@ -169,11 +160,23 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
     return _GIVEN_SECRET.sub(r"\1…", message)
 
 
+def _secrets(argument: str) -> Iterator[str]:
+    """What messages must not repeat of an argument: what may be a URL, and pieces of it, because an option may divide
+    its argument at commas."""
+    match = _TYPED.fullmatch(argument)
+    assert match is not None
+    for text in (argument, match["url"]):  # with and without the name of an option or database
+        if is_url(text) or _may_be_url(text):
+            yield text
+            pieces = (piece.strip() for piece in text.split(","))
+            yield from (piece for piece in pieces if is_url(piece) or "@" in piece)
+
+
 def _spellings(url: str) -> Iterator[str]:
     """How messages may write a URL: whole; without its scheme, as a file's name, if it has options; as a path with
     fewer slashes. Each is given with escapes, too."""
-    after = url.partition("://")[2]
-    names = [url, after] if re.search(r"\?.*=", after) else [url]
+    without_scheme = url.partition("://")[2]
+    names = [url, without_scheme] if re.search(r"\?.*=", without_scheme) else [url]
     if is_url(url):
         names = [form for name in names for form in (name, str(PurePath(name)))]
     for name in names:
