@@ -87,11 +87,11 @@ class LevelMemory:
     def keep(self, slots: Integers, lowers: Integers) -> None:
         """Keeps only these slots, given in key order, with these lower borders. The others have to be empty. The pages
         that stay move to the slots 0 … n − 1."""
-        new_slots, moves = slots.copy(), slots >= len(slots)
-        new_slots[moves] = np.setdiff1d(np.arange(len(slots)), slots)  # slots below n, whose pages go
+        new_slots, must_move = slots.copy(), slots >= len(slots)
+        new_slots[must_move] = np.setdiff1d(np.arange(len(slots)), slots)  # slots below n, whose pages go
         for name in _PER_SLOT:
             values = getattr(self.leaves, name)
-            values[new_slots[moves]] = values[slots[moves]]
+            values[new_slots[must_move]] = values[slots[must_move]]
         self.link(new_slots, lowers)
 
     def column(self, field: int) -> NDArray[np.int32]:
@@ -143,7 +143,7 @@ class LevelMemory:
         the range. In that case rows go to few leaves, which stay in the cache by themselves."""
         groups = self.keys // _GROUP_ROWS
         uppers = np.sort(self.column(split_kernel.UPPER)).astype(np.int64)
-        if groups < 2 or len(uppers) < 4 * groups:
+        if groups < 2 or len(uppers) < 4 * groups:  # one group: few keys, or few leaves for each group
             return uppers[-1:]
         # The leaves in which equal parts of the range end.
         ends = np.unique(np.searchsorted(uppers, self.keys * np.arange(1, groups + 1) // groups))
@@ -153,7 +153,7 @@ class LevelMemory:
     def _regrouped(self, ranks: Integers, uppers: Integers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """(the ranks sorted by group, the place of each in `ranks`). `uppers`: the upper border of each group."""
         n = len(ranks)
-        # A sixteenth of a mean group: from the group of a rank below, few steps lead to any rank's.
+        # Cells of a sixteenth of a mean group: from the group of a cell's first rank, few steps lead to any rank's.
         shift = max(0, (self.keys // (16 * len(uppers))).bit_length() - 1)
         firsts = np.searchsorted(uppers, np.arange(0, self.keys, 1 << shift), side="right").astype(np.int32)
         groups = split_kernel.Groups(uppers=uppers, shift=shift, firsts=firsts, scratch=np.empty(n, np.uint16))

@@ -42,7 +42,7 @@ class SplitState:
         self._model, self._keys, self._sizes = model, keys, sizes
         self._states: States = np.zeros(keys, np.uint8)
         self._levels = [LevelMemory.empty(keys, model.leaf)]
-        self._file_pages = 1
+        self._file_pages = 1  # also those that no level has, which are free or wait
         self._free: list[int] = []  # numbers of deleted pages that new pages can take
         self._waiting: list[int] = []  # numbers of deleted pages that new pages cannot take yet
         self._changed = False  # since the last cleaning
@@ -61,7 +61,7 @@ class SplitState:
 
     def rebuild(self, fill: int) -> None:
         """Replaces the index by one that is built from the keys that are present. UsageError as in `build`."""
-        self._model.build.leaf(fill)
+        self._model.build.leaf(fill)  # refuses it, before anything changes
         self._levels = []  # frees their memory
         present = split_build.forget(self._states)
         self._deleted, self._few_deleted, self._may_have_empty = 0, [], True
@@ -171,7 +171,7 @@ class SplitState:
         """Changes these keys from one state to another. UsageError, and nothing is changed, for ranks that are no keys
         or come twice; with this problem if a key is not in the state `before`."""
         place = split_build.change(self._states, ranks, before, after)
-        if place < len(ranks):
+        if place < len(ranks):  # of the first key that cannot be changed
             rank = int(ranks[place])
             # If not in another state, it is no key, or comes twice.
             in_another_state = 0 <= rank < self._keys and self._states[rank] != before
@@ -208,13 +208,13 @@ class SplitState:
         """Numbers new pages in the order of the rows that made them, and counts the splits of leaves. `leaf_numbers`:
         of some leaves, by the row that made each; other pages take free numbers, then those at the file's end."""
         # 1. The new pages of all levels, and the splits. Until they have a number, `births` has the row that made them,
-        # from 0, afterwards −1 − their number. As columns: births, heights of their levels, slots.
+        # from 0, afterwards −1 − their number. The rows of each array: births, heights of their levels, slots.
         new_by_level = []
         for height, level in enumerate(self._levels):
             births = level.leaves.births[: level.leaves.state[USED_SLOTS]]
             slots = np.flatnonzero(births >= 0)
             new_by_level.append(np.stack([births[slots], np.full(len(slots), height), slots]))
-        kinds: NDArray[np.int8] = self._levels[0].leaves.kinds[new_by_level[0][2]]
+        kinds: NDArray[np.int8] = self._levels[0].leaves.kinds[new_by_level[0][2]]  # slots of leaves
         self._splits += np.bincount(kinds, minlength=3)[:3]
         births, heights, slots = np.concatenate(new_by_level, axis=1)
         # 2. Their order. Of the pages that one row made, the one on the lowest level comes first, except perhaps the

@@ -255,13 +255,13 @@ class NbtreeState(SplitState):
         ranks = np.sort(ranks)
         is_last = slot == leaves.state[LAST]
         kind = INTERIOR if not is_last else APPEND if rank == ranks[-1] else EDGE
-        # The leaf's items: the bytes of each, and its key's place in `ranks`. `new`: the place of the new item.
+        # The leaf's items: the bytes of each, and its key's place in `ranks`. `new`: the new one, its key's last.
         times = np.where(versions[ranks] == TWO, 2, 1)
         items = np.repeat(np.where(versions[ranks] == MERGED, self._sizes_of[MERGED], entry), times)
         keys = np.repeat(np.arange(len(ranks)), times)
         new = int(np.searchsorted(keys, np.searchsorted(ranks, rank), side="right")) - 1
         first = best_between_keys(items, keys, new, entry, self._fill if is_last else 0)
-        if not first:
+        if not first:  # 0: nobody knows which item is the first of the right leaf
             raise UsageError(
                 "no place near the middle of a page is between two keys: the page model does not know its split."
             )

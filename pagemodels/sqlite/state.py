@@ -246,7 +246,7 @@ class State:
         self._tree.plans[:] = 0  # they were made under BULK and do not hold without it
 
     def _load(self, ranks: Integers) -> None:
-        """Inserts keys that are known to be absent."""
+        """Inserts keys that are known to be absent. Without a table, `load_all` uses no `rows`: any array will do."""
         load_all(self._tree, None, self._file, ranks, ranks, 0, len(ranks), self._grow)
 
     def _erase(self, ranks: Integers) -> None:
@@ -258,10 +258,10 @@ class State:
     def _resize(self, ranks: Integers, sizes: Sizes) -> None:
         """Gives the cells of rows these sizes."""
         if len(self._first_sizes) > 1:  # else no update changes a size
-            self._for_all(lambda *part: resize(self._tree, self._file, ranks, sizes, *part), len(ranks))
+            self._for_all(lambda begin, end: resize(self._tree, self._file, ranks, sizes, begin, end), len(ranks))
 
     def _for_all(self, change_rows: Callable[[int, int], int], rows: int) -> None:
-        """Calls `change_rows(begin, rows)` until it returns `rows`; before, the row before which memory must grow."""
+        """Calls `change_rows(begin, rows)`, which returns the row to go on from, until all are done; makes memory."""
         begin = 0
         while (begin := change_rows(begin, rows)) < rows:
             self._grow()
@@ -375,7 +375,7 @@ class IndexedState(State):
 
 
 def bounded_sizes(n: int, least: int, most: int) -> Sizes:
-    """(n + 2,): the largest size for n cells that are not known yet; behind them both bounds, for `trees.new`."""
+    """(n + 2,): the largest size for n cells that are not known yet; then both bounds, which `trees.new` needs."""
     sizes = np.full(n + 2, most, np.uint16)
     sizes[n] = least
     return sizes
