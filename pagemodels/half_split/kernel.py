@@ -234,7 +234,7 @@ def _select_lower(
             _gather(leaves, slot, rank)  # only the new entry moves: the others again in order of arrival, not sorted
         return keep
     if not keep and rules.together > 1:
-        return _kept_between_keys(scratch, total, rules.choices[kind], rules.together)
+        return _kept_between_keys(scratch, total, rules.choices[kind], rules.together)  # not 0: choices suffice
     keep = keep or rules.keep[kind]
     if not is_highest or keep < count:  # else only the new entry moves, and the others stay in order of arrival
         select(scratch, total, keep)

@@ -69,7 +69,7 @@ class LevelMemory:
         """How many pages ordinary splits make at most of n ranks: half-full ones, and a sixteenth more. (The system
         only gives a process the memory that it writes to, so that too much room costs nothing.)"""
         half = max(1, min(rule.room, rule.room_last) // rule.smallest // 2)
-        return min(n, n // half + n // (half * 16)) + 2
+        return min(n, n // half + n // (half * 16)) + 2  # both divisions round down
 
     def link(self, slots: Integers, lowers: Integers) -> None:
         """Makes n slots the pages of the level, links them as a chain, and fills the directory of cells. `slots`: 0 …
@@ -309,13 +309,13 @@ def build_level(ranks: Integers, rule: Rule, sizes: Sizes = NO_SIZES, *, notes_p
     if notes_pages:
         level.page_of_row = np.empty(n, np.int32)
     level.insert_from(0, ranks, sizes)
-    order, leaves = level.slots_by_key(), level.leaves
-    slots = leaves.slots[order]
-    built = TreeLevel(leaves.births[order], leaves.kinds[order], slots[:, split_kernel.COUNT].astype(np.int64))
+    slots, leaves = level.slots_by_key(), level.leaves
+    fields = leaves.slots[slots]
+    built = TreeLevel(leaves.births[slots], leaves.kinds[slots], fields[:, split_kernel.COUNT].astype(np.int64))
     if not notes_pages:
         return built
-    places = np.empty(len(order), np.int32)
-    places[slots[:, split_kernel.PAGE]] = np.arange(len(order), dtype=np.int32)
+    places = np.empty(len(slots), np.int32)
+    places[fields[:, split_kernel.PAGE]] = np.arange(len(slots), dtype=np.int32)
     return replace(built, page_of_row=level.page_of_row, places=places)
 
 

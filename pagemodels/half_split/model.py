@@ -116,17 +116,17 @@ class SplitState:
     def _delete_empty(self, deletion: PageDeletion) -> None:
         """Deletes the empty leaves that may go by the engine's rule, and the branch pages that go with them."""
         leaf_level, leaves = self._levels[0], self._levels[0].leaves
-        order = leaf_level.slots_by_key()
+        slots = leaf_level.slots_by_key()
         branches = [split_levels.pages_of(level) for level in self._levels[1:]]
-        empty = leaves.slots[order, split_kernel.COUNT] == 0
-        leaf_lowers = leaves.slots[order, split_kernel.LOWER].astype(np.int64)
+        empty = leaves.slots[slots, split_kernel.COUNT] == 0
+        leaf_lowers = leaves.slots[slots, split_kernel.LOWER].astype(np.int64)
         lowers = [leaf_lowers, *(level.lowers for level in branches)]
-        numbers = [-1 - leaves.births[order], *(-1 - level.births for level in branches)]
+        numbers = [-1 - leaves.births[slots], *(-1 - level.births for level in branches)]
         ((places, borders), *remaining_branches), freed = deletion.delete(lowers, numbers, empty)
         if not freed:
             return
         self._may_have_empty = bool(empty[places].any())
-        leaf_level.keep(order[places], borders)
+        leaf_level.keep(slots[places], borders)
         self._keep_above(branches, remaining_branches, borders)
         if deletion.waits:
             self._waiting += freed
@@ -135,15 +135,15 @@ class SplitState:
 
     def stats(self) -> PageStats:
         """The index as it is now. Splits are those of leaves since it was first empty."""
-        order, leaves = self._levels[0].slots_by_key(), self._levels[0].leaves
-        rows = leaves.slots[order, split_kernel.COUNT].astype(np.int64)
-        used = int(leaves.slots[order, split_kernel.USED].sum(dtype=np.int64))
-        entries, pages = int(rows.sum()), len(order)
+        slots, leaves = self._levels[0].slots_by_key(), self._levels[0].leaves
+        rows = leaves.slots[slots, split_kernel.COUNT].astype(np.int64)
+        used = int(leaves.slots[slots, split_kernel.USED].sum(dtype=np.int64))
+        entries, pages = int(rows.sum()), len(slots)
         density = self._model.density(entries, used, pages)
         appends, edge, interior = (int(self._splits[kind]) for kind in (APPEND, EDGE, INTERIOR))
         return PageStats.from_chain(
             Checkpoint(entries, pages, appends, edge, interior, density),
-            -1 - leaves.births[order],
+            -1 - leaves.births[slots],
             rows,
             fragmentation=self._model.fragmentation,
             branch_pages=sum(int(level.leaves.state[USED_SLOTS]) for level in self._levels[1:]),

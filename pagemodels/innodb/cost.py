@@ -107,7 +107,7 @@ class CostModel(InnodbModel):
         """(pages of the server's buffer pool that the load can fill before the page cleaner begins, those that it
         leaves when it ends)."""
         pages = frames_of(server.cache_bytes, self.page_bytes)
-        # Free pages at which it begins and ends: MySQL's makes room for one page at a time.
+        # Free pages at which it begins and ends: MySQL's makes room for one at a time. Up to _LEAST_USED, none leaves.
         begin, end = (_MYSQL_KEPT_FREE, _MYSQL_KEPT_FREE + 1) if self.mysql else (_CLEANED_FROM, _CLEANED_TO)
         most = max(1, round(min(pages, max(pages - begin, _LEAST_USED + 1)) * server.share))
         return most, min(most - 1, round(max(pages - end, _LEAST_USED) * server.share))

@@ -74,7 +74,9 @@ def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
             leaf.put(leaves, right, rank)
             leaf.note(leaves, row, leaf.NEIGHBOUR, 0, page, rank, within, slots[right, leaf.PAGE])
             return
-        kind = leaf.INTERIOR if right >= 0 else leaf.APPEND if at_end else leaf.EDGE
+        kind = leaf.INTERIOR
+        if right < 0:
+            kind = leaf.APPEND if at_end else leaf.EDGE
         heap, top = leaves.heaps[page], slots[slot, leaf.TOP]
         # `beside`: no record is between the new one and the one inserted last. So keys seem to come in order.
         both_at_end = at_end and last == slots[slot, leaf.HIGHEST]

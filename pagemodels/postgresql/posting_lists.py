@@ -67,10 +67,10 @@ class PostingLists:
         for begin, end in pairwise([0, *(keys * self.times for keys in checkpoints), len(entries)]):
             self._insert(level, counts, entries[:end], begin)
             points.append(self._checkpoint(level, end))
-        order, leaves = level.slots_by_key(), level.leaves
-        rows = rows_of(leaves, counts[:, ALL])[order]
-        tree = TreeLevel(leaves.births[order], leaves.kinds[order], rows)
-        levels = [tree, *build_branches(tree, self.branch)]
+        slots, leaves = level.slots_by_key(), level.leaves
+        rows = rows_of(leaves, counts[:, ALL])[slots]
+        leaf_level = TreeLevel(leaves.births[slots], leaves.kinds[slots], rows)
+        levels = [leaf_level, *build_branches(leaf_level, self.branch)]
         return PageStats.from_chain(
             points[-1],
             numbers_by_birth([each.births for each in levels])[0],

@@ -150,9 +150,9 @@ class NbtreeState(SplitState):
     def clean(self) -> None:
         """VACUUM: removes the entries of old versions too."""
         if self._rows is not None:
-            self._deleted += int(np.count_nonzero(self._rows.versions))
+            self._deleted += int(np.count_nonzero(self._rows.versions))  # one old version of each such key
             level = self._levels[0]
-            level.column(USED)[:] = level.column(COUNT)
+            level.column(USED)[:] = level.column(COUNT)  # in entries again, not in bytes
             self._rows = None
         self._knows_next_place &= not self._deleted  # the next rows fill holes of the table
         is_shorter = self._shorten_table()
@@ -188,7 +188,7 @@ class NbtreeState(SplitState):
             )
 
     def _require_places(self) -> None:
-        """UsageError unless the model knows on which pages of the table all rows lie."""
+        """UsageError unless the model knows on which pages of the table all rows lie, and the next ones will."""
         if not self._knows_next_place:
             raise UsageError(
                 "readers mark the entries of deleted rows that they meet. Before a page splits, PostgreSQL drops these "
@@ -224,7 +224,7 @@ class NbtreeState(SplitState):
         self._knows_places &= self._knows_next_place
 
     def _begin_rows(self) -> RowFacts:
-        """What is known of the rows, from now on."""
+        """Returns `_rows`, what is known of the rows. If it begins only now, USED of the leaves becomes bytes."""
         if self._rows is None:
             versions, marked = np.zeros(self._keys, np.uint8), np.zeros(self._keys, np.bool_)
             self._rows = RowFacts(self._states, versions, marked, self._blocks)
@@ -253,8 +253,9 @@ class NbtreeState(SplitState):
         else:
             ranks = np.append(ranks, np.int32(rank))
         ranks = np.sort(ranks)
-        is_last = slot == leaves.state[LAST]
-        kind = INTERIOR if not is_last else APPEND if rank == ranks[-1] else EDGE
+        is_last, kind = slot == leaves.state[LAST], INTERIOR
+        if is_last:
+            kind = APPEND if rank == ranks[-1] else EDGE
         # The leaf's items: the bytes of each, and its key's place in `ranks`. `new`: the new one, its key's last.
         times = np.where(versions[ranks] == TWO, 2, 1)
         items = np.repeat(np.where(versions[ranks] == MERGED, self._sizes_of[MERGED], entry), times)

@@ -294,7 +294,7 @@ class IndexedState(State):
     def __init__(self, rows: Sizes, entries: Sizes, page_bytes: int, keys: int, values: Values | None = None) -> None:
         """`rows`, `entries`: bytes, but for rowids, of cells in the table, of records in the index: (keys,) or (1,)."""
         self._rows, self._entries = np.broadcast_to(rows, keys), np.broadcast_to(entries, keys)
-        largest = max(int(rows.max()), values.largest if values else 0)
+        largest = max(int(rows.max()), values.largest if values else 0)  # of a row, without its rowid
         self._numbers = np.zeros(keys, np.int64)
         """(keys,): the rowid of each key that is there, less one: its rank in the table."""
         # Cells of the table have one byte of rowid or more, those of the index none or more.
@@ -307,7 +307,7 @@ class IndexedState(State):
         entry_sizes = bounded_sizes(keys, least, most)
         dividers = (cells.CHILD_BYTES + varints).astype(np.uint16)
         self._empty_table = partial(trees.new, NO_RANKS, row_sizes, dividers, page_bytes, keys=max(1, rowids))
-        empty_index = partial(trees.new, NO_RANKS, entry_sizes, None, page_bytes, keys=max(1, keys))
+        empty_index = partial(trees.new, NO_RANKS, entry_sizes, None, page_bytes, keys=max(1, keys))  # 0: no deletions
         super().__init__(empty_index, page_bytes, keys, values)
 
     def build(self, ranks: Integers, fill: int) -> None:

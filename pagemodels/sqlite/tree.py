@@ -301,8 +301,7 @@ def children_of(tree: Tree, page: int) -> int:
 
 @inlined
 def shift_of(tree: Tree, level: int) -> int:
-    """log2 of the divisor that turns a page of a level, as `Tree.children` names it, into its place in `leaves` or
-    `branches`."""
+    """log2 of the divisor that turns the name of a page in `Tree.children` into its place in `leaves` or `branches`."""
     return int(tree.facts[SHIFT] if level == 0 else 0)
 
 
