@@ -149,23 +149,26 @@ class SortedBuild:
         fill_leaves(leaf_level.leaves, sizes, states, room, self.overlap, lowers, births)
         leaf_level.leaves.kinds[:pages] = FIRST
         leaf_level.link(np.arange(pages), lowers)
-        # The levels above, whose entries are the lower borders of the pages below.
-        births_by_level, branch_levels = [births], list[LevelPages]()
-        room = self.branch(fill_factor)
+        branch_levels = self._branch_levels(lowers, births, keys, self.branch(fill_factor))
+        # The numbers of all pages, as `births` hold them: −1 − number.
+        leaf_numbers, *branch_numbers = numbers_by_birth([births, *(level.births for level in branch_levels)])
+        leaf_level.leaves.births[:pages] = -1 - leaf_numbers
+        levels = [leaf_level]
+        for level, numbers in zip(branch_levels, branch_numbers, strict=True):
+            levels.append(level_of(keys, branch, level._replace(births=-1 - numbers)))
+        return levels
+
+    def _branch_levels(self, lowers: Integers, births: Integers, keys: int, room: int) -> list[LevelPages]:
+        """The levels above leaves with these lower borders and births, the lowest first. `keys`: above all births.
+        `room`: entries of a page, which are the lower borders of pages below."""
+        levels = list[LevelPages]()
         while len(lowers) > 1:
             entries, entry_births = lowers, np.append(births[1:], keys)  # the last goes up after all others
             starts = np.arange(self._pages(len(entries), room)) * room
             # Of a page but the first, the first `overlap` entries were on the page before: the next one made it.
             births = entry_births[starts + self.overlap * (starts > 0)]
             lowers = entries[starts]
-            branch_levels.append(LevelPages.unsplit(lowers, births, np.append(starts[1:], len(entries)), entries))
-            births_by_level.append(births)
-        # The numbers of all pages, as `births` hold them: −1 − number.
-        leaf_numbers, *branch_numbers = numbers_by_birth(births_by_level)
-        leaf_level.leaves.births[:pages] = -1 - leaf_numbers
-        levels = [leaf_level]
-        for level, numbers in zip(branch_levels, branch_numbers, strict=True):
-            levels.append(level_of(keys, branch, level._replace(births=-1 - numbers)))
+            levels.append(LevelPages.unsplit(lowers, births, np.append(starts[1:], len(entries)), entries))
         return levels
 
     def _pages(self, entries: int, room: int) -> int:

@@ -300,9 +300,8 @@ class TreeLevel:
 
 
 def build_level(ranks: Integers, rule: Rule, sizes: Sizes = NO_SIZES, *, notes_pages: bool = False) -> TreeLevel:
-    """A level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. `sizes`:
-    uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. `notes_pages`: whether
-    to note where each row goes."""
+    """A level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. `sizes`: (n,)
+    by rank, in the unit of the rule's room; empty if all are alike. `notes_pages`: fills `page_of_row` and `places`."""
     if (n := len(ranks)) >= 1 << 31:
         raise UsageError(f"a page model takes fewer than {1 << 31:,} rows, not {n:,}: use fewer --rows.")
     level = LevelMemory.empty(n, rule)

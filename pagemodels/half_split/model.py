@@ -224,20 +224,22 @@ class SplitState:
             sequence[(heights == 1) & (births == self._row_of_root)] = split_levels.FIRST_ROOT
         self._row_of_root = None
         births, heights, slots = np.stack([births, heights, slots])[:, np.lexsort((sequence, births))]
-        # 3. Their numbers: those of `leaf_numbers`, then the free ones, then those behind the end of the file.
+        # 3. Their numbers: those of `leaf_numbers`, and new ones for the others.
         numbers = np.full(len(slots), -1, np.int64)  # −1: none yet
         if leaf_numbers:
             leaves = np.flatnonzero(heights == 0)
             numbers[leaves] = [leaf_numbers.get(row, -1) for row in births[leaves].tolist()]
-        needed = int((numbers < 0).sum())
-        recycled = self._free[:needed]
-        self._free = self._free[needed:]
-        at_end = np.arange(self._file_pages, self._file_pages + needed - len(recycled))
-        self._file_pages += len(at_end)
-        numbers[numbers < 0] = np.concatenate([np.array(recycled, np.int64), at_end])
+        numbers[numbers < 0] = self._take_numbers(int((numbers < 0).sum()))
         for height, level in enumerate(self._levels):
             of_level = heights == height
             level.leaves.births[slots[of_level]] = -1 - numbers[of_level]
+
+    def _take_numbers(self, count: int) -> Integers:
+        """(count,): numbers for new pages, which are taken: free ones first, then those behind the end of the file."""
+        recycled, self._free = self._free[:count], self._free[count:]
+        at_end = np.arange(self._file_pages, self._file_pages + count - len(recycled))
+        self._file_pages += len(at_end)
+        return np.concatenate([np.array(recycled, np.int64), at_end])
 
 
 Density = Callable[[int, int, int], float]

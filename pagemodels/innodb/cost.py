@@ -104,8 +104,7 @@ class CostModel(InnodbModel):
         return LoadCost(read, written if _without_checkpoints(log, written, room, server) else None, log)
 
     def _room(self, server: Server) -> tuple[int, int]:
-        """(pages of the server's buffer pool that the load can fill before the page cleaner begins, those that it
-        leaves when it ends)."""
+        """(pages of the buffer pool that the load fills before the page cleaner begins, those left when it ends)."""
         pages = frames_of(server.cache_bytes, self.page_bytes)
         # Free pages at which it begins and ends: MySQL's makes room for one at a time. Up to _LEAST_USED, none leaves.
         begin, end = (_MYSQL_KEPT_FREE, _MYSQL_KEPT_FREE + 1) if self.mysql else (_CLEANED_FROM, _CLEANED_TO)

@@ -116,8 +116,7 @@ def _by_number(leaves: LeafPages, count: int, rank: int, beside: bool) -> tuple[
 @kernel
 def _by_bytes(leaves: LeafPages, count: int, rank: int) -> tuple[int, int]:
     """Sorts the `count` records in `scratch`, and divides them and the new one so that both halves have about equal
-    bytes. Returns (index in `scratch` of the first record that moves up, lowest rank of the upper half, which may be
-    that of the new record)."""
+    bytes. Returns (index in `scratch` of the first that moves up, lowest rank of the upper half: maybe the new one)."""
     sort(leaves.scratch, count)
     # Records count from 0 in key order, with the new one, which is number `new`. The index in `scratch` of a record
     # behind it is its number less 1.
@@ -212,8 +211,7 @@ def _split_down(leaves: LeafPages, slot: int, rank: int, row: int, kind: int) ->
 def load(leaves: LeafPages, ranks: Integers, begin: int, end: int, page_of_row: NDArray[np.int32]) -> int:
     """Inserts the rows from number `begin` to below `end`, or until memory must grow. Returns the row to go on from.
     `ranks`: of all rows in order of arrival; empty if keys ascend in that order. `page_of_row`: UNNOTED, or (rows,)
-    with row `end` − 1 as the last. Gets the page that each row goes to, or −1 where that was full: then the row's event
-    says what happened."""
+    with row `end` − 1 as the last. Gets the page of each row, or −1 where that was full: its event says more."""
     slots, cells, facts, one_size = leaves.slots, leaves.cells, leaves.facts, len(leaves.sizes) == 0
     shift, safe, ascends = facts[leaf.SHIFT], facts[leaf.SAFE], len(ranks) == 0
     notes_pages, first = len(page_of_row) > 0, end - len(page_of_row)

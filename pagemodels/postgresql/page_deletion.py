@@ -68,8 +68,7 @@ def delete_empty(
     lowers: Sequence[Integers], numbers: Sequence[Integers], empty: NDArray[np.bool_]
 ) -> tuple[list[tuple[Integers, Integers]], list[int]]:
     """(for each level, (the indices of the pages that stay, their lower borders); the numbers of those that went).
-    `lowers`, `numbers`: lower borders and page numbers, in key order, of each level, leaves first. `empty`: (leaves,),
-    which of them have no entry."""
+    `lowers`, `numbers`: those of the pages of each level, leaves first, in key order. `empty`: whether each leaf is."""
     tree, freed = _Tree(lowers), []
     candidates = np.flatnonzero(empty)
     for leaf in candidates[np.argsort(numbers[0][candidates])].tolist():
