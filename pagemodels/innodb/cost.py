@@ -76,7 +76,7 @@ class CostModel(InnodbModel):
     """MariaDB's log; None for MySQL."""
 
     def load_cost(self, rows: Load, server: Server) -> LoadCost:
-        """Leaves read into the pool and written from it, and MariaDB's redo log.
+        """Leaves read into the pool and written from it, and MariaDB's redo log. `rows`: the load.
 
         Pages that only checkpoints write are not known: then `written` is None, as it is without a log. UsageError for
         a cache of fewer than 100 pages, and for ranks that are no permutation.

@@ -375,7 +375,7 @@ def events_of(leaves: LeafPages) -> Integers:
 def chain(leaves: LeafPages) -> Integers:
     """The slots of all leaves in key order: int64 (leaves,)."""
     slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES] - leaves.facts[GIVEN_BACK], np.int64)
-    slot = leaves.cells[0]
+    slot = leaves.cells[0]  # the leaf of rank 0
     for i in range(len(ordered)):
         ordered[i] = slot
         slot = slots[slot, NEXT]

@@ -54,7 +54,7 @@ class Heap:
         """Rows of a page that inserts have filled; 0 if nobody knows."""
         return (_HEAP_ROOM - self._left_free) // self.row if self.row else 0
 
-    def pruned(self, rows: int) -> bool:
+    def is_pruned(self, rows: int) -> bool:
         """Whether a reader takes the room of dead rows from a page with this number of rows: if less than a tenth is
         free, or less than the fill factor leaves (pruneheap.c, heap_page_prune_opt)."""
         return _HEAP_ROOM - rows * self.row - LINE_POINTER < max(self._left_free, PAGE_BYTES // 10)
@@ -122,7 +122,7 @@ class NbtreeState(SplitState):
 
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError as for any index."""
-        self._check_last_page()
+        self._note_last_page()
         if self._rows is None:
             super().insert(ranks)
             return
@@ -197,12 +197,12 @@ class NbtreeState(SplitState):
                 "alone."
             )
 
-    def _check_last_page(self) -> None:
+    def _note_last_page(self) -> None:
         """Notes if a reader may have made room on the table's last page: then nobody knows where the next rows go."""
         if self._knows_next_place and self._rows_sent:
             last = (self._rows_sent - 1) // self._heap.rows
             gone = (self._states[self._blocks == last] != PRESENT).any()
-            self._knows_next_place = not (gone and self._heap.pruned(self._rows_sent - last * self._heap.rows))
+            self._knows_next_place = not (gone and self._heap.is_pruned(self._rows_sent - last * self._heap.rows))
 
     def _shorten_table(self) -> bool:
         """Cuts empty pages off the table's end if VACUUM does. Returns whether (should_attempt_truncation)."""
