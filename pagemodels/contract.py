@@ -129,8 +129,7 @@ class BeginsFromPages(Protocol):
 
     def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
         """Replaces the index by one of these keys, in any order, with these pages. UsageError if they do not fit.
-        `borders`: the lowest rank that goes to each leaf but the first (`ServerPages.border_ranks`); None: the rank of
-        its first key."""
+        `borders`: the lowest rank that goes to each leaf but the first (`border_ranks`); None: its first key's."""
 
 
 @runtime_checkable

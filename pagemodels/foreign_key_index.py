@@ -6,7 +6,7 @@ their parents, so that the entries of a key lie in order of arrival: entry j of 
 r · times + j. With several writers, entries of other keys can arrive between those of one key (`interleaved`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
@@ -50,9 +50,10 @@ class _Repeated:
         """Builds the index from all entries by the model of single ones. The figures' checkpoints are in keys."""
         if self.lengths is not None and isinstance(model, TakesPayloads):
             model = model.with_payloads(self._for_entries(self.lengths))
-        insert: Callable[..., PageStats] = model.insert
-        stats = insert(self._entry_ranks(ranks), [keys * self.times for keys in checkpoints], **sizes)
-        return replace(stats, checkpoints=tuple(replace(at, rows=at.rows // self.times) for at in stats.checkpoints))
+        rows = [keys * self.times for keys in checkpoints]
+        stats: PageStats = model.insert(self._entry_ranks(ranks), rows, **sizes)
+        in_keys = tuple(replace(point, rows=point.rows // self.times) for point in stats.checkpoints)
+        return replace(stats, checkpoints=in_keys)
 
     def _entry_ranks(self, ranks: Integers) -> Integers:
         """(keys · times,): ranks of entries among all entries, in order of arrival, from the ranks of their keys."""

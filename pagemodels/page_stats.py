@@ -85,7 +85,7 @@ class PageStats(Checkpoint):
 
     def __post_init__(self) -> None:
         if self.rows == 0:
-            object.__setattr__(self, "density", nan)
+            object.__setattr__(self, "density", nan)  # the class is frozen
 
     @classmethod
     def from_chain(

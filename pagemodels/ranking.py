@@ -45,8 +45,8 @@ def ranked(words: Words) -> Integers:
 
 
 def _leading_bits(words: Words, place_bits: int) -> Words:
-    """(n,): the first words less the lowest one, without leading bits that are 0 in all of them. If the first words are
-    so near to one another that more than the lowest `place_bits` are left, those of the second words fill them."""
+    """(n,): the first words less the lowest one, shifted left as far as no bit is lost. If that frees more bits than
+    `place_bits`, which the key's place takes, the leading bits of the second words fill them."""
     firsts, spare = _without_leading_zeros(words[:, 0])
     if words.shape[1] > 1 and spare > place_bits:
         seconds, _ = _without_leading_zeros(words[:, 1])

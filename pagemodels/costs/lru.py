@@ -222,8 +222,7 @@ def _use(cache: _Cache, place: int, kind: int, use: int, counts: Integers) -> No
 
 @kernel
 def _end(cache: _Cache, counts: Integers) -> None:
-    """Ends a transaction: copies the pages in the log if they are enough for a checkpoint. `counts`: as of
-    `_drop_oldest`."""
+    """Ends a transaction: a checkpoint copies the log's pages if they are enough. `counts`: as of `_drop_oldest`."""
     facts = cache.facts
     if facts[_TRANSACTION] == 0 or facts[_LOG_PAGES] >= facts[_CHECKPOINT]:  # 0: none was yet, and the log begins
         for kind in range(len(cache.waiting)):

@@ -149,28 +149,31 @@ class SortedBuild:
         fill_leaves(leaf_level.leaves, sizes, states, room, self.overlap, lowers, births)
         leaf_level.leaves.kinds[:pages] = FIRST
         leaf_level.link(np.arange(pages), lowers)
-        # The levels above, whose entries are the lower borders of the pages below.
-        births_by_level, branch_levels = [births], list[LevelPages]()
-        room = self.branch(fill_factor)
-        while len(lowers) > 1:
-            entries, entry_births = lowers, np.append(births[1:], keys)  # a number above all others for the last one
-            starts = np.arange(self._pages(len(entries), room)) * room
-            # Of a page but the first, the first `overlap` entries were on the page before: the next one made it.
-            births = entry_births[starts + self.overlap * (starts > 0)]
-            lowers = entries[starts]
-            branch_levels.append(LevelPages.unsplit(lowers, births, np.append(starts[1:], len(entries)), entries))
-            births_by_level.append(births)
-        # The numbers of all pages, as `births` hold them.
-        leaf_numbers, *branch_numbers = numbers_by_birth(births_by_level)
+        branch_levels = self._branch_levels(lowers, births, keys, self.branch(fill_factor))
+        # The numbers of all pages, as `births` hold them: −1 − number.
+        leaf_numbers, *branch_numbers = numbers_by_birth([births, *(level.births for level in branch_levels)])
         leaf_level.leaves.births[:pages] = -1 - leaf_numbers
         levels = [leaf_level]
         for level, numbers in zip(branch_levels, branch_numbers, strict=True):
             levels.append(level_of(keys, branch, level._replace(births=-1 - numbers)))
         return levels
 
+    def _branch_levels(self, lowers: Integers, births: Integers, keys: int, room: int) -> list[LevelPages]:
+        """The levels above leaves with these lower borders and births, the lowest first. `keys`: above all births.
+        `room`: entries of a page, which are the lower borders of pages below."""
+        levels = list[LevelPages]()
+        while len(lowers) > 1:
+            entries, entry_births = lowers, np.append(births[1:], keys)  # the last goes up after all others
+            starts = np.arange(self._pages(len(entries), room)) * room
+            # Of a page but the first, the first `overlap` entries were on the page before: the next one made it.
+            births = entry_births[starts + self.overlap * (starts > 0)]
+            lowers = entries[starts]
+            levels.append(LevelPages.unsplit(lowers, births, np.append(starts[1:], len(entries)), entries))
+        return levels
+
     def _pages(self, entries: int, room: int) -> int:
         """How many pages a number of entries takes; at least one. Each has `room` entries, the last `overlap` more."""
-        return max(1, 1 + (entries - 1 - self.overlap) // room)
+        return max(1, 1 + (entries - 1 - self.overlap) // room)  # 1 + (n − 1) // room rounds n / room up
 
 
 Delete = Callable[[Sequence[Integers], Sequence[Integers], NDArray[np.bool_]], tuple[list[Kept], list[int]]]

@@ -111,7 +111,7 @@ class Rule:
 
     @classmethod
     def halves(cls, room: int, keep_append: int | None = None) -> Self:
-        """Pages of `room` entries, of which half stay left in every split, or `keep_append` in an append."""
+        """Pages of `room` entries: half of these and the new one stay left in a split, `keep_append` in an append."""
         half = max(1, (room + 1) // 2)
         append = half if keep_append is None else keep_append
         return cls(room=room, room_last=room, keep_append=append, keep_edge=half, keep_interior=half)
@@ -135,7 +135,7 @@ class Rule:
 @kernel
 def _kept_near_latest(rules: SplitRules, items: NDArray[np.int32], n: int, rank: int, latest: int) -> int:
     """How many of the first n items stay left if `rank`, the new one, comes right after or right before `latest`, the
-    entry that arrived before it. 0 if it comes elsewhere, or the rules do not ask."""
+    entry that arrived before it. 0 if it comes elsewhere, or the rules do not split there."""
     below = 0  # items below `rank`, which is one of the items
     for i in range(n):
         if min(latest, rank) < items[i] < max(latest, rank):
@@ -200,7 +200,7 @@ def find(leaves: Leaves, rank: int) -> int:
 @kernel
 def assign(leaves: Leaves, slot: int, low: int, high: int) -> None:
     """Makes a slot the one of all cells whose first rank is from `low` to below `high`."""
-    round_up = (1 << leaves.shift) - 1
+    round_up = (1 << leaves.shift) - 1  # a shift then leads to the first cell that begins there or later
     for cell in range((low + round_up) >> leaves.shift, min((high + round_up) >> leaves.shift, len(leaves.cells))):
         leaves.cells[cell] = slot
 
@@ -225,7 +225,7 @@ def _select_lower(
     count, scratch = leaves.slots[slot, COUNT], leaves.scratch
     total, keep = count + 1, 0  # `keep` is 0 until a rule decides
     if kind == APPEND and rules.keep[APPEND] == ALONE:
-        return int(count)
+        return int(count)  # the new entry, which moves alone, is behind the others already
     if rules.after_latest and count > leaves.slots[slot, SETTLED]:  # else nobody knows which entry came last
         keep = _kept_near_latest(rules, scratch, total, rank, scratch[count - 1])
     if not keep and (len(sizes) or rules.half == HALF_OF_PRESENT):
@@ -234,7 +234,7 @@ def _select_lower(
             _gather(leaves, slot, rank)  # only the new entry moves: the others again in order of arrival, not sorted
         return keep
     if not keep and rules.together > 1:
-        return _kept_between_keys(scratch, total, rules.choices[kind], rules.together)
+        return _kept_between_keys(scratch, total, rules.choices[kind], rules.together)  # not 0: choices suffice
     keep = keep or rules.keep[kind]
     if not is_highest or keep < count:  # else only the new entry moves, and the others stay in order of arrival
         select(scratch, total, keep)
@@ -256,7 +256,7 @@ def divide(leaves: Leaves, slot: int, separator: int, time: int, kind: int, new:
         assign(leaves, new, lower, separator)
     births[left], births[right] = births[slot], time
     kinds[left], kinds[right] = kinds[slot], kind
-    slots[left, PAGE], slots[right, PAGE] = slots[slot, PAGE], new  # the left part stays on its page
+    slots[left, PAGE], slots[right, PAGE] = slots[slot, PAGE], new  # the new page has the number of the new slot
     slots[left, LOWER], slots[left, UPPER] = lower, separator
     slots[right, LOWER], slots[right, UPPER] = separator, upper
     slots[left, PREVIOUS], slots[left, NEXT] = before, right

@@ -69,7 +69,7 @@ class LevelMemory:
         """How many pages ordinary splits make at most of n ranks: half-full ones, and a sixteenth more. (The system
         only gives a process the memory that it writes to, so that too much room costs nothing.)"""
         half = max(1, min(rule.room, rule.room_last) // rule.smallest // 2)
-        return min(n, n // half + n // (half * 16)) + 2
+        return min(n, n // half + n // (half * 16)) + 2  # both divisions round down
 
     def link(self, slots: Integers, lowers: Integers) -> None:
         """Makes n slots the pages of the level, links them as a chain, and fills the directory of cells. `slots`: 0 …
@@ -87,11 +87,11 @@ class LevelMemory:
     def keep(self, slots: Integers, lowers: Integers) -> None:
         """Keeps only these slots, given in key order, with these lower borders. The others have to be empty. The pages
         that stay move to the slots 0 … n − 1."""
-        new_slots, moves = slots.copy(), slots >= len(slots)
-        new_slots[moves] = np.setdiff1d(np.arange(len(slots)), slots)  # slots below n, whose pages go
+        new_slots, must_move = slots.copy(), slots >= len(slots)
+        new_slots[must_move] = np.setdiff1d(np.arange(len(slots)), slots)  # slots below n, whose pages go
         for name in _PER_SLOT:
             values = getattr(self.leaves, name)
-            values[new_slots[moves]] = values[slots[moves]]
+            values[new_slots[must_move]] = values[slots[must_move]]
         self.link(new_slots, lowers)
 
     def column(self, field: int) -> NDArray[np.int32]:
@@ -143,7 +143,7 @@ class LevelMemory:
         the range. In that case rows go to few leaves, which stay in the cache by themselves."""
         groups = self.keys // _GROUP_ROWS
         uppers = np.sort(self.column(split_kernel.UPPER)).astype(np.int64)
-        if groups < 2 or len(uppers) < 4 * groups:
+        if groups < 2 or len(uppers) < 4 * groups:  # one group: few keys, or few leaves for each group
             return uppers[-1:]
         # The leaves in which equal parts of the range end.
         ends = np.unique(np.searchsorted(uppers, self.keys * np.arange(1, groups + 1) // groups))
@@ -153,7 +153,7 @@ class LevelMemory:
     def _regrouped(self, ranks: Integers, uppers: Integers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """(the ranks sorted by group, the place of each in `ranks`). `uppers`: the upper border of each group."""
         n = len(ranks)
-        # A sixteenth of a mean group: from the group of a rank below, few steps lead to any rank's.
+        # Cells of a sixteenth of a mean group: from the group of a cell's first rank, few steps lead to any rank's.
         shift = max(0, (self.keys // (16 * len(uppers))).bit_length() - 1)
         firsts = np.searchsorted(uppers, np.arange(0, self.keys, 1 << shift), side="right").astype(np.int32)
         groups = split_kernel.Groups(uppers=uppers, shift=shift, firsts=firsts, scratch=np.empty(n, np.uint16))
@@ -300,22 +300,21 @@ class TreeLevel:
 
 
 def build_level(ranks: Integers, rule: Rule, sizes: Sizes = NO_SIZES, *, notes_pages: bool = False) -> TreeLevel:
-    """A level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. `sizes`:
-    uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. `notes_pages`: whether
-    to note where each row goes."""
+    """A level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. `sizes`: (n,)
+    by rank, in the unit of the rule's room; empty if all are alike. `notes_pages`: fills `page_of_row` and `places`."""
     if (n := len(ranks)) >= 1 << 31:
         raise UsageError(f"a page model takes fewer than {1 << 31:,} rows, not {n:,}: use fewer --rows.")
     level = LevelMemory.empty(n, rule)
     if notes_pages:
         level.page_of_row = np.empty(n, np.int32)
     level.insert_from(0, ranks, sizes)
-    order, leaves = level.slots_by_key(), level.leaves
-    slots = leaves.slots[order]
-    built = TreeLevel(leaves.births[order], leaves.kinds[order], slots[:, split_kernel.COUNT].astype(np.int64))
+    slots, leaves = level.slots_by_key(), level.leaves
+    fields = leaves.slots[slots]
+    built = TreeLevel(leaves.births[slots], leaves.kinds[slots], fields[:, split_kernel.COUNT].astype(np.int64))
     if not notes_pages:
         return built
-    places = np.empty(len(order), np.int32)
-    places[slots[:, split_kernel.PAGE]] = np.arange(len(order), dtype=np.int32)
+    places = np.empty(len(slots), np.int32)
+    places[fields[:, split_kernel.PAGE]] = np.arange(len(slots), dtype=np.int32)
     return replace(built, page_of_row=level.page_of_row, places=places)
 
 

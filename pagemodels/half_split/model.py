@@ -42,7 +42,7 @@ class SplitState:
         self._model, self._keys, self._sizes = model, keys, sizes
         self._states: States = np.zeros(keys, np.uint8)
         self._levels = [LevelMemory.empty(keys, model.leaf)]
-        self._file_pages = 1
+        self._file_pages = 1  # also those that no level has, which are free or wait
         self._free: list[int] = []  # numbers of deleted pages that new pages can take
         self._waiting: list[int] = []  # numbers of deleted pages that new pages cannot take yet
         self._changed = False  # since the last cleaning
@@ -61,7 +61,7 @@ class SplitState:
 
     def rebuild(self, fill: int) -> None:
         """Replaces the index by one that is built from the keys that are present. UsageError as in `build`."""
-        self._model.build.leaf(fill)
+        self._model.build.leaf(fill)  # refuses it, before anything changes
         self._levels = []  # frees their memory
         present = split_build.forget(self._states)
         self._deleted, self._few_deleted, self._may_have_empty = 0, [], True
@@ -116,17 +116,17 @@ class SplitState:
     def _delete_empty(self, deletion: PageDeletion) -> None:
         """Deletes the empty leaves that may go by the engine's rule, and the branch pages that go with them."""
         leaf_level, leaves = self._levels[0], self._levels[0].leaves
-        order = leaf_level.slots_by_key()
+        slots = leaf_level.slots_by_key()
         branches = [split_levels.pages_of(level) for level in self._levels[1:]]
-        empty = leaves.slots[order, split_kernel.COUNT] == 0
-        leaf_lowers = leaves.slots[order, split_kernel.LOWER].astype(np.int64)
+        empty = leaves.slots[slots, split_kernel.COUNT] == 0
+        leaf_lowers = leaves.slots[slots, split_kernel.LOWER].astype(np.int64)
         lowers = [leaf_lowers, *(level.lowers for level in branches)]
-        numbers = [-1 - leaves.births[order], *(-1 - level.births for level in branches)]
+        numbers = [-1 - leaves.births[slots], *(-1 - level.births for level in branches)]
         ((places, borders), *remaining_branches), freed = deletion.delete(lowers, numbers, empty)
         if not freed:
             return
         self._may_have_empty = bool(empty[places].any())
-        leaf_level.keep(order[places], borders)
+        leaf_level.keep(slots[places], borders)
         self._keep_above(branches, remaining_branches, borders)
         if deletion.waits:
             self._waiting += freed
@@ -135,15 +135,15 @@ class SplitState:
 
     def stats(self) -> PageStats:
         """The index as it is now. Splits are those of leaves since it was first empty."""
-        order, leaves = self._levels[0].slots_by_key(), self._levels[0].leaves
-        rows = leaves.slots[order, split_kernel.COUNT].astype(np.int64)
-        used = int(leaves.slots[order, split_kernel.USED].sum(dtype=np.int64))
-        entries, pages = int(rows.sum()), len(order)
+        slots, leaves = self._levels[0].slots_by_key(), self._levels[0].leaves
+        rows = leaves.slots[slots, split_kernel.COUNT].astype(np.int64)
+        used = int(leaves.slots[slots, split_kernel.USED].sum(dtype=np.int64))
+        entries, pages = int(rows.sum()), len(slots)
         density = self._model.density(entries, used, pages)
         appends, edge, interior = (int(self._splits[kind]) for kind in (APPEND, EDGE, INTERIOR))
         return PageStats.from_chain(
             Checkpoint(entries, pages, appends, edge, interior, density),
-            -1 - leaves.births[order],
+            -1 - leaves.births[slots],
             rows,
             fragmentation=self._model.fragmentation,
             branch_pages=sum(int(level.leaves.state[USED_SLOTS]) for level in self._levels[1:]),
@@ -171,7 +171,7 @@ class SplitState:
         """Changes these keys from one state to another. UsageError, and nothing is changed, for ranks that are no keys
         or come twice; with this problem if a key is not in the state `before`."""
         place = split_build.change(self._states, ranks, before, after)
-        if place < len(ranks):
+        if place < len(ranks):  # of the first key that cannot be changed
             rank = int(ranks[place])
             # If not in another state, it is no key, or comes twice.
             in_another_state = 0 <= rank < self._keys and self._states[rank] != before
@@ -208,13 +208,13 @@ class SplitState:
         """Numbers new pages in the order of the rows that made them, and counts the splits of leaves. `leaf_numbers`:
         of some leaves, by the row that made each; other pages take free numbers, then those at the file's end."""
         # 1. The new pages of all levels, and the splits. Until they have a number, `births` has the row that made them,
-        # from 0, afterwards −1 − their number. As columns: births, heights of their levels, slots.
+        # from 0, afterwards −1 − their number. The rows of each array: births, heights of their levels, slots.
         new_by_level = []
         for height, level in enumerate(self._levels):
             births = level.leaves.births[: level.leaves.state[USED_SLOTS]]
             slots = np.flatnonzero(births >= 0)
             new_by_level.append(np.stack([births[slots], np.full(len(slots), height), slots]))
-        kinds: NDArray[np.int8] = self._levels[0].leaves.kinds[new_by_level[0][2]]
+        kinds: NDArray[np.int8] = self._levels[0].leaves.kinds[new_by_level[0][2]]  # slots of leaves
         self._splits += np.bincount(kinds, minlength=3)[:3]
         births, heights, slots = np.concatenate(new_by_level, axis=1)
         # 2. Their order. Of the pages that one row made, the one on the lowest level comes first, except perhaps the
@@ -224,20 +224,22 @@ class SplitState:
             sequence[(heights == 1) & (births == self._row_of_root)] = split_levels.FIRST_ROOT
         self._row_of_root = None
         births, heights, slots = np.stack([births, heights, slots])[:, np.lexsort((sequence, births))]
-        # 3. Their numbers: those of `leaf_numbers`, then the free ones, then those behind the end of the file.
+        # 3. Their numbers: those of `leaf_numbers`, and new ones for the others.
         numbers = np.full(len(slots), -1, np.int64)  # −1: none yet
         if leaf_numbers:
             leaves = np.flatnonzero(heights == 0)
             numbers[leaves] = [leaf_numbers.get(row, -1) for row in births[leaves].tolist()]
-        needed = int((numbers < 0).sum())
-        recycled = self._free[:needed]
-        self._free = self._free[needed:]
-        at_end = np.arange(self._file_pages, self._file_pages + needed - len(recycled))
-        self._file_pages += len(at_end)
-        numbers[numbers < 0] = np.concatenate([np.array(recycled, np.int64), at_end])
+        numbers[numbers < 0] = self._take_numbers(int((numbers < 0).sum()))
         for height, level in enumerate(self._levels):
             of_level = heights == height
             level.leaves.births[slots[of_level]] = -1 - numbers[of_level]
+
+    def _take_numbers(self, count: int) -> Integers:
+        """(count,): numbers for new pages, which are taken: free ones first, then those behind the end of the file."""
+        recycled, self._free = self._free[:count], self._free[count:]
+        at_end = np.arange(self._file_pages, self._file_pages + count - len(recycled))
+        self._file_pages += len(at_end)
+        return np.concatenate([np.array(recycled, np.int64), at_end])
 
 
 Density = Callable[[int, int, int], float]

@@ -149,22 +149,22 @@ def put(tree: BranchTree, page: int, at: int, key: int, child: int) -> None:
 
 
 @allocating
-def remove(tree: BranchTree, page: int, at: int, number: int) -> None:
-    """Deletes `number` records of a page, one by one, from the record with index `at` on."""
+def remove(tree: BranchTree, page: int, at: int, count: int) -> None:
+    """Deletes `count` records of a page, one by one, from the record with index `at` on."""
     keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
     n, base, capacity = state[page, RECORDS], state[page, BASE], tree.facts[PLACES]
-    freed = places[base + at : base + at + number].copy()
-    rest = n - number - at
-    move(keys, base + at, base + at + number, rest)
-    move(places, base + at, base + at + number, rest)
-    move(children, base + at, base + at + number, rest)
+    freed = places[base + at : base + at + count].copy()
+    rest = n - count - at
+    move(keys, base + at, base + at + count, rest)
+    move(places, base + at, base + at + count, rest)
+    move(children, base + at, base + at + count, rest)
     for place in freed:
-        if tree.facts[SHRINKS] and place == state[page, TOP] - 1:
+        if tree.facts[SHRINKS] and place == state[page, TOP] - 1:  # the topmost place, in MariaDB
             state[page, TOP] -= 1
         else:
             state[page, FREED] += 1
             places[base + capacity - state[page, FREED]] = place
-    state[page, RECORDS] = n - number
+    state[page, RECORDS] = n - count
     state[page, LAST] = FORGOTTEN
 
 
@@ -281,7 +281,7 @@ def follow_split(tree: BranchTree, space: Tablespace, event: Ints, first: bool) 
         return defer(tree, pending, DELETE, 1, father, other, 1)
     if event[leaf.WHAT] == leaf.UP:
         numbers[other] = _allocate(tree, space, 0, numbers[full] + 1, 1)
-        return defer(tree, 0, PUT, 1, key, other, 1)
+        return defer(tree, 0, PUT, 1, key, other, 1)  # on level 1; one insertion, the leaf's, is under way
     # DOWN: the new page takes the full one's node pointer, which gets a new one.
     numbers[other] = _allocate(tree, space, 0, numbers[full] - 1, -1)
     redirect(tree, father, full, other)
@@ -297,17 +297,17 @@ def is_full(tree: BranchTree, page: int) -> bool:
     if free < size:
         return True
     crowded = state[page, FREED] > 0 and free_bytes(tree, state[page, TOP], 1) < size
-    return bool(crowded and free < tree.facts[PAGE_BYTES] // 32 and n > 1)
+    return bool(crowded and free < tree.facts[PAGE_BYTES] // 32 and n > 1)  # half a sixteenth, as of leaves
 
 
 @kernel
-def defer(tree: BranchTree, pending: int, what: int, level: int, one: int, other: int, held: int) -> int:
+def defer(tree: BranchTree, pending: int, what: int, level: int, key_or_page: int, child: int, held: int) -> int:
     """Adds a change of a level to the list, which has `pending` changes. Returns its new length. `what`: a name above.
-    `one` and `other`: what it needs, in the order given there: PUT, say, a key and a child. `held`: how many insertions
-    on lower levels are under way when it is done; each of them has reserved extents."""
+    `key_or_page`, `child`: PUT needs a key and a child, DELETE a page and a child, all others a page. `held`: how many
+    insertions on lower levels are under way when it is done; each of them has reserved extents."""
     at, facts = PENDING + CHANGE_FIELDS * pending, tree.facts
     facts[at], facts[at + 1] = what, level
-    facts[at + 2], facts[at + 3] = one, other
+    facts[at + 2], facts[at + 3] = key_or_page, child
     facts[at + 4] = held
     return pending + 1
 

@@ -76,7 +76,7 @@ class CostModel(InnodbModel):
     """MariaDB's log; None for MySQL."""
 
     def load_cost(self, rows: Load, server: Server) -> LoadCost:
-        """Leaves read into the pool and written from it, and MariaDB's redo log.
+        """Leaves read into the pool and written from it, and MariaDB's redo log. `rows`: the load.
 
         Pages that only checkpoints write are not known: then `written` is None, as it is without a log. UsageError for
         a cache of fewer than 100 pages, and for ranks that are no permutation.
@@ -104,10 +104,9 @@ class CostModel(InnodbModel):
         return LoadCost(read, written if _without_checkpoints(log, written, room, server) else None, log)
 
     def _room(self, server: Server) -> tuple[int, int]:
-        """(pages of the server's buffer pool that the load can fill before the page cleaner begins, those that it
-        leaves when it ends)."""
+        """(pages of the buffer pool that the load fills before the page cleaner begins, those left when it ends)."""
         pages = frames_of(server.cache_bytes, self.page_bytes)
-        # Free pages at which it begins and ends: MySQL's makes room for one page at a time.
+        # Free pages at which it begins and ends: MySQL's makes room for one at a time. Up to _LEAST_USED, none leaves.
         begin, end = (_MYSQL_KEPT_FREE, _MYSQL_KEPT_FREE + 1) if self.mysql else (_CLEANED_FROM, _CLEANED_TO)
         most = max(1, round(min(pages, max(pages - begin, _LEAST_USED + 1)) * server.share))
         return most, min(most - 1, round(max(pages - end, _LEAST_USED) * server.share))

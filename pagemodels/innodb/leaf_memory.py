@@ -112,7 +112,7 @@ def new(size: int, page_bytes: int, rows: int, sizes: Sizes, *, clustered: bool,
         heaps=np.empty((pages, places), np.uint32),
         slots=np.empty((pages, _FIELDS), np.int32),
         cells=np.zeros((max(rows, 1) - 1 >> shift) + 1, np.int32),  # up to the cell of the highest rank
-        events=np.empty((2 * pages, MOVED + 1), np.int64),
+        events=np.empty((2 * pages, MOVED + 1), np.int64),  # MOVED is the last field
         scratch=np.empty(places + 1, np.uint64),
         facts=facts,
         sizes=sizes,
@@ -375,7 +375,7 @@ def events_of(leaves: LeafPages) -> Integers:
 def chain(leaves: LeafPages) -> Integers:
     """The slots of all leaves in key order: int64 (leaves,)."""
     slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES] - leaves.facts[GIVEN_BACK], np.int64)
-    slot = leaves.cells[0]
+    slot = leaves.cells[0]  # the leaf of rank 0
     for i in range(len(ordered)):
         ordered[i] = slot
         slot = slots[slot, NEXT]

@@ -25,9 +25,9 @@ _MARGIN = 8  # pages and events that one row takes at most
 
 
 @kernel
-def _none_between(heap: NDArray[np.uint32], top: int, one: int, other: int) -> bool:
-    """Whether none of the records in the `top` places of a heap has a rank between the ranks `one` and `other`."""
-    low, high = np.uint32(min(one, other)), np.uint32(max(one, other))
+def _none_between(heap: NDArray[np.uint32], top: int, last: int, rank: int) -> bool:
+    """Whether none of the records in the `top` places of a heap is between the ranks `last` and `rank`."""
+    low, high = np.uint32(min(last, rank)), np.uint32(max(last, rank))
     between = 0
     for i in range(top):  # adds 1 for each record in between; the value of a free place is above all ranks
         between += (heap[i] > low) & (heap[i] < high)
@@ -49,7 +49,7 @@ def _is_full(leaves: LeafPages, slot: int, rank: int) -> bool:
     last = slots[slot, leaf.LAST]
     if not facts[leaf.CLUSTERED] or n < 2 or facts[leaf.SIXTEENTH] + size <= free or last < 0:
         return False
-    if last == slots[slot, leaf.HIGHEST] and rank > last:
+    if last == slots[slot, leaf.HIGHEST] and rank > last:  # nothing can be between
         return True
     return _none_between(leaves.heaps[slots[slot, leaf.PAGE]], slots[slot, leaf.TOP], last, rank)
 
@@ -74,7 +74,9 @@ def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
             leaf.put(leaves, right, rank)
             leaf.note(leaves, row, leaf.NEIGHBOUR, 0, page, rank, within, slots[right, leaf.PAGE])
             return
-        kind = leaf.INTERIOR if right >= 0 else leaf.APPEND if at_end else leaf.EDGE
+        kind = leaf.INTERIOR
+        if right < 0:
+            kind = leaf.APPEND if at_end else leaf.EDGE
         heap, top = leaves.heaps[page], slots[slot, leaf.TOP]
         # `beside`: no record is between the new one and the one inserted last. So keys seem to come in order.
         both_at_end = at_end and last == slots[slot, leaf.HIGHEST]
@@ -114,30 +116,29 @@ def _by_number(leaves: LeafPages, count: int, rank: int, beside: bool) -> tuple[
 @kernel
 def _by_bytes(leaves: LeafPages, count: int, rank: int) -> tuple[int, int]:
     """Sorts the `count` records in `scratch`, and divides them and the new one so that both halves have about equal
-    bytes. Returns (index in `scratch` of the first record that moves up, lowest rank of the upper half, which may be
-    that of the new record)."""
+    bytes. Returns (index in `scratch` of the first that moves up, lowest rank of the upper half: maybe the new one)."""
     sort(leaves.scratch, count)
-    # Records count from 0 in key order, with the new one, which is number `at`. The index in `scratch` of a record
+    # Records count from 0 in key order, with the new one, which is number `new`. The index in `scratch` of a record
     # behind it is its number less 1.
-    sizes, scratch, at = leaves.sizes, leaves.scratch, _count_below(leaves, count, rank)
+    sizes, scratch, new = leaves.sizes, leaves.scratch, _count_below(leaves, count, rank)
     total = int(sizes[rank])
     for i in range(count):
         total += sizes[leaf.rank_of(scratch[i])]
     half = (total + leaf.directory(count + 1)) // 2
     used, lower = 0, 0  # bytes and number of the records in the lower half
     while True:
-        following = rank if lower == at else leaf.rank_of(scratch[lower - 1 if lower > at else lower])
+        following = rank if lower == new else leaf.rank_of(scratch[lower - 1 if lower > new else lower])
         used += int(sizes[following])
         lower += 1
         if used + leaf.directory(lower) >= half or lower == count + 1:
             break
     if used + leaf.directory(lower) > leaves.facts[leaf.ROOM] or lower == count + 1:
         lower -= 1  # the last one goes to the upper half
-    if lower == at:  # the new record is the lowest of the upper half
-        if at == 0:  # but then all records are there: so it goes alone to the lower half
+    if lower == new:  # the new record is the lowest of the upper half
+        if new == 0:  # but then all others are there too: so it goes alone to the lower half
             return 0, leaf.rank_of(scratch[0])
-        return at, rank
-    first = lower - 1 if lower > at else lower
+        return new, rank
+    first = lower - 1 if lower > new else lower
     return first, leaf.rank_of(scratch[first])
 
 
@@ -154,19 +155,19 @@ def _split_up(
         select(scratch, count, first)
         sort(scratch[first:], count - first)
         pointer = pointer if pointer >= 0 else leaf.rank_of(scratch[first])
-    highest = -1
+    highest = -1  # of those that stay
     for i in range(first):
         highest = max(highest, leaf.rank_of(scratch[i]))
     # 2. Give them a page, whose heap is in key order; free their places from the last one to the first.
-    slot, new = leaf.divide(leaves, slot, pointer, False)
-    other, moved, end = slots[new, leaf.PAGE], count - first, 0
+    slot, new = leaf.divide(leaves, slot, pointer, False)  # False: the new page is not the left one
+    new_page, moved, end = slots[new, leaf.PAGE], count - first, 0  # `end`: of the new heap, in bytes
     if moved > 0:
         for i in range(moved):
-            one = leaf.rank_of(scratch[first + i])
-            leaves.heaps[other, i] = one
+            moved_rank = leaf.rank_of(scratch[first + i])
+            leaves.heaps[new_page, i] = moved_rank
             if len(leaves.sizes) > 0:
-                leaves.starts[other, i] = end
-                end += leaves.sizes[one]
+                leaves.starts[new_page, i] = end
+                end += leaves.sizes[moved_rank]
         for i in range(count - 1, first - 1, -1):
             leaf.release(leaves, slot, leaf.place_of(scratch[i]))
         slots[new, leaf.RECORDS] = slots[new, leaf.TOP] = moved
@@ -178,7 +179,7 @@ def _split_up(
             slots[slot, leaf.FREE] = -1
         slots[slot, leaf.LAST], slots[slot, leaf.HIGHEST] = -1, highest
     # 3. Note what branch pages and file have to do.
-    leaf.note(leaves, row, leaf.UP, kind, page, pointer, rank, other)
+    leaf.note(leaves, row, leaf.UP, kind, page, pointer, rank, new_page)
     leaves.events[leaves.facts[leaf.EVENTS] - 1, leaf.MOVED] = moved
     return int(new if rank >= pointer else slot)
 
@@ -193,7 +194,7 @@ def _split_down(leaves: LeafPages, slot: int, rank: int, row: int, kind: int) ->
     moved = below - 1 if below > 1 else below  # the predecessor stays, unless it would be the only one to move
     # The lowest rank of the old page from now on: that of the predecessor, or else of the successor, inserted last.
     pointer = leaf.rank_of(scratch[moved]) if below > 1 else int(slots[slot, leaf.LAST])
-    slot, new = leaf.divide(leaves, slot, pointer, True)
+    slot, new = leaf.divide(leaves, slot, pointer, True)  # True: the new page is the left one
     for i in range(moved):
         leaf.put(leaves, new, leaf.rank_of(scratch[i]))
     for i in range(moved):
@@ -210,8 +211,7 @@ def _split_down(leaves: LeafPages, slot: int, rank: int, row: int, kind: int) ->
 def load(leaves: LeafPages, ranks: Integers, begin: int, end: int, page_of_row: NDArray[np.int32]) -> int:
     """Inserts the rows from number `begin` to below `end`, or until memory must grow. Returns the row to go on from.
     `ranks`: of all rows in order of arrival; empty if keys ascend in that order. `page_of_row`: UNNOTED, or (rows,)
-    with row `end` − 1 as the last. Gets the page that each row goes to, or −1 where that was full: then the row's event
-    says what happened."""
+    with row `end` − 1 as the last. Gets the page of each row, or −1 where that was full: its event says more."""
     slots, cells, facts, one_size = leaves.slots, leaves.cells, leaves.facts, len(leaves.sizes) == 0
     shift, safe, ascends = facts[leaf.SHIFT], facts[leaf.SAFE], len(ranks) == 0
     notes_pages, first = len(page_of_row) > 0, end - len(page_of_row)
@@ -322,7 +322,7 @@ def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, smal
     within, alone = slots[slot, leaf.LOWER], left < 0 and right < 0
     if slots[slot, leaf.RECORDS] < 2:  # the page goes with its last record
         if alone:
-            leaf.note(leaves, row, leaf.LAST_ONE, 0, page, 0, within, page)
+            leaf.note(leaves, row, leaf.LAST_ONE, 0, page, 0, within, page)  # 0: no split, no separator
             empty_root(leaves, slot)
             return True
         other = left if left >= 0 else right

@@ -26,30 +26,31 @@ from keybench.pagemodels.ranking import Integers
 
 @kernel
 def apply_pending(tree: BranchTree, space: Tablespace, pending: int) -> None:
-    """Does the changes on a list of the length `pending`, the last one first, and those that they add. What `one` and
-    `other` of a change are depends on its kind (PUT to RELEASE in `branch_memory`)."""
+    """Does the changes on a list of the length `pending`, the last one first, and those that they add. Each is as
+    `branch_memory.defer` has written it; its kinds, PUT to RELEASE, are explained there too."""
     while pending > 0:
         pending -= 1
         at, facts = branch.PENDING + branch.CHANGE_FIELDS * pending, tree.facts
-        what, level, one, other, held = facts[at], facts[at + 1], facts[at + 2], facts[at + 3], facts[at + 4]
-        if what == branch.PUT:  # `one` is a key, `other` a child; of all other changes, `one` is a page
-            page = branch.find(tree, one, level)
-            place = branch.position(tree, page, one)
+        what, level, child, held = facts[at], facts[at + 1], facts[at + 3], facts[at + 4]
+        key = changed = facts[at + 2]  # of a PUT a key, of all others the page that changes
+        if what == branch.PUT:
+            page = branch.find(tree, key, level)
+            place = branch.position(tree, page, key)
             if branch.is_full(tree, page):
-                pending = branch.split(tree, space, page, place, one, other, pending, held)
+                pending = branch.split(tree, space, page, place, key, child, pending, held)
             else:
-                branch.put(tree, page, place, one, other)
+                branch.put(tree, page, place, key, child)
         elif what == branch.DELETE:
-            pending = _delete(tree, one, other, pending, held)
+            pending = _delete(tree, changed, child, pending, held)
         elif what == branch.REMOVE_FIRST:
-            branch.remove(tree, one, 0, 1)
+            branch.remove(tree, changed, 0, 1)
         elif what == branch.MERGE:
-            pending = _merge(tree, one, pending, held)
+            pending = _merge(tree, changed, pending, held)
         elif what == branch.LIFT:
             if tree.state[tree.facts[branch.ROOT], branch.RECORDS] == 1:
-                pending = _lift(tree, one, pending, held) if level > 0 else _lift_leaf(tree, one)
-        else:  # RELEASE; the segment of the leaves is the next one
-            release(space, tree.facts[branch.SEGMENT] + (level == 0), one)
+                pending = _lift(tree, changed, pending, held) if level > 0 else _lift_leaf(tree, changed)
+        else:  # RELEASE, by its number in the file; the segment of the leaves is the next one
+            release(space, tree.facts[branch.SEGMENT] + (level == 0), changed)
             tree.facts[branch.GIVEN_BACK] += level > 0  # which counts branch pages only
 
 
@@ -191,7 +192,7 @@ def follow_purge(tree: BranchTree, space: Tablespace, event: Ints) -> int:
         facts[branch.MERGES] += 1
         if facts[branch.HEIGHT] == 1:
             return _lift_leaf(tree, page)
-        return _lift(tree, branch.find(tree, branch.MINIMUM, 1), 0, 0)
+        return _lift(tree, branch.find(tree, branch.MINIMUM, 1), 0, 0)  # the only page above the only leaf
     if what == leaf.LAST_ONE:
         return _drop_to_root(tree, space, page)
     father, pending = branch.find(tree, event[leaf.WITHIN] + 1, 1), 0  # keys are ranks plus 1
@@ -294,23 +295,23 @@ def _take_page(tree: BranchTree, space: Tablespace, level: int) -> int:
 
 @kernel
 def _add_pointer(
-    tree: BranchTree, space: Tablespace, filling: NDArray[Any], keep: int, level: int, key: int, child: int
+    tree: BranchTree, space: Tablespace, last_pages: NDArray[Any], keep: int, level: int, key: int, child: int
 ) -> None:
     """Adds a node pointer to a level in a sorted build. A full page there, of `keep` records, is followed by another,
-    and its own pointer goes to the level above, and so on. `filling`: each level's last page, −1 for none yet."""
+    and its own pointer goes to the level above, and so on. `last_pages`: of each level, −1 for none yet."""
     state = tree.state
     while True:
-        page = filling[level]
+        page = last_pages[level]
         if page < 0:
-            filling[level] = branch.new_page(tree, level, _take_page(tree, space, level))
-            branch.put(tree, filling[level], 0, branch.MINIMUM, child)
+            last_pages[level] = branch.new_page(tree, level, _take_page(tree, space, level))
+            branch.put(tree, last_pages[level], 0, branch.MINIMUM, child)
             return
         if state[page, branch.RECORDS] < keep:
             branch.put(tree, page, state[page, branch.RECORDS], key, child)
             return
-        filling[level] = branch.new_page(tree, level, _take_page(tree, space, level))
-        branch.link(tree, filling[level], page, -1)
-        branch.put(tree, filling[level], 0, key, child)
+        last_pages[level] = branch.new_page(tree, level, _take_page(tree, space, level))
+        branch.link(tree, last_pages[level], page, -1)
+        branch.put(tree, last_pages[level], 0, key, child)
         level, key, child = level + 1, tree.keys[state[page, branch.BASE]], page  # the full page's own pointer
 
 
@@ -319,26 +320,25 @@ def build(tree: BranchTree, space: Tablespace, lowers: Integers, keep: int) -> N
     """Builds the branch pages over leaves with these lowest ranks, (leaves,), and numbers all pages. The file and the
     root, which is leaf 0, are there already; `keep`: node pointers on a full page."""
     facts, state, numbers = tree.facts, tree.state, tree.leaves
-    root, filling, level = numbers[0], np.full(_LEVELS, -1), 0
+    root, last_pages = numbers[0], np.full(_LEVELS, -1)
     # A leaf's node pointer is added when the next leaf has its number; keys are ranks plus 1.
     for i in range(len(lowers)):
         numbers[i] = _take_page(tree, space, 0)
         if i > 0:
-            _add_pointer(tree, space, filling, keep, 1, lowers[i - 1] + 1, i - 1)
+            _add_pointer(tree, space, last_pages, keep, 1, lowers[i - 1] + 1, i - 1)
     if len(lowers) == 1:  # its records are copied to the root
         release(space, facts[branch.SEGMENT] + 1, numbers[0])
         numbers[0] = root
         return
-    _add_pointer(tree, space, filling, keep, 1, lowers[-1] + 1, len(lowers) - 1)
+    _add_pointer(tree, space, last_pages, keep, 1, lowers[-1] + 1, len(lowers) - 1)
     level = 1
-    while filling[level + 1] >= 0:  # the last page of each level still lacks its node pointer
-        _add_pointer(
-            tree, space, filling, keep, level + 1, tree.keys[state[filling[level], branch.BASE]], filling[level]
-        )
+    while last_pages[level + 1] >= 0:  # the last page of each level still lacks its node pointer
+        page = last_pages[level]
+        _add_pointer(tree, space, last_pages, keep, level + 1, tree.keys[state[page, branch.BASE]], page)
         level += 1
     # The topmost page's records are copied to the root: here the page takes the root's number instead.
-    release(space, facts[branch.SEGMENT], state[filling[level], branch.NUMBER])
-    state[filling[level], branch.NUMBER] = root
-    facts[branch.ROOT], facts[branch.HEIGHT] = filling[level], level
+    release(space, facts[branch.SEGMENT], state[last_pages[level], branch.NUMBER])
+    state[last_pages[level], branch.NUMBER] = root
+    facts[branch.ROOT], facts[branch.HEIGHT] = last_pages[level], level
     if facts[branch.SHRINKS]:  # MariaDB does not note which record came last
         state[:, branch.LAST] = branch.FORGOTTEN

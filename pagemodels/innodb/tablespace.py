@@ -71,8 +71,8 @@ def new(extents: int, page_bytes: int, *, mysql: bool) -> Tablespace:
     # The physical page size, in bytes, is also a number of pages in the source, for both of these.
     facts[[_DESCRIBED, _THRESHOLD]] = page_bytes // pages, min(_LARGE * pages, page_bytes)
     facts[_LISTS:] = -1  # each list's first and last extent
-    facts[_LISTS + _LENGTH :: 3] = 0
-    space.extents[0, [OWNER, COUNT, USED]] = SHARED, used, (1 << used) - 1
+    facts[_LISTS + _LENGTH :: 3] = 0  # and its length
+    space.extents[0, [OWNER, COUNT, USED]] = SHARED, used, (1 << used) - 1  # the bits of the first pages
     append(space, FRAGMENTS, 0)
     return space
 
@@ -326,7 +326,7 @@ def allocate(space: Tablespace, segment: int, hint: int, direction: int) -> int:
     if facts[MYSQL] and facts[SIZE] < pages:  # where no extents are reserved, each page asks for two (…_page_general)
         reserve(space, 0)
     unused, is_small, grows = _room_of(space, segment)
-    if hint >= min(facts[LIMIT], facts[SIZE]):
+    if hint >= min(facts[LIMIT], facts[SIZE]):  # no such page is there yet
         hint = 0
     # The cases of the source, in its order.
     extent = hint // pages

@@ -73,9 +73,9 @@ def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel |
     if table.key == "clustered" and table.lengths:
         rows.rows_a_page(_row_bytes(table, parameters, key, [table.payload]))  # refuses a row too long for any page
         empty, one_character = _row_bytes(table, parameters, key), _row_bytes(table, parameters, key, [1])
-        text_overhead = one_character - empty - 1
+        text_overhead = one_character - empty - 1  # without the character itself
         return varying_index(empty, text_overhead, rows.branch_row(key), parameters)
-    row = _row_bytes(table, parameters, key + table.payload)
+    row = _row_bytes(table, parameters, key + table.payload)  # of the table
     if table.key == "clustered":
         return index(row, rows.branch_row(key), parameters, table_rows=0)
     locator = _LOCATORS[parameters.beneath]

@@ -82,8 +82,7 @@ def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel |
 
 
 def _sized_model(table: Table, parameters: Parameters) -> SizedByValue:
-    """The model of entries whose sizes differ, by the digits of a NUMBER or the characters of a text. Leaves are halved
-    by bytes."""
+    """The model of entries whose sizes differ by a NUMBER's digits or a text's length. Leaves are halved by bytes."""
     numbers, width = table.column.form == "int", table.column.width
     varying = table.lengths is not None and table.key == "clustered"
     smallest_key, usual_key, largest_key = (

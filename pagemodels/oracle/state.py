@@ -123,7 +123,7 @@ class OracleState(SplitState):
         if len(reused):
             self._drop_borders()
         self._make_branches()
-        self._number_new_pages({row: -1 - birth for row, birth in reused.tolist()})
+        self._number_new_pages({row: -1 - birth for row, birth in reused.tolist()})  # leaves that keep their number
 
     def _insert_among_deleted(self, ranks: Integers) -> Integers:
         """Inserts into the leaves. Returns, of each leaf that a split took, (that row, old `births`): (leaves, 2)."""

@@ -108,7 +108,7 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
     branch = Items(item=item, first=_FIRST_OF_BRANCH, reserve=0)
     fillfactor = parameters.fillfactor
     is_foreign = table.key == "fk"
-    is_apart = is_foreign and (parameters.deduplicate_items == "off" or table.children == 1)  # no entries are merged
+    never_merges = is_foreign and (parameters.deduplicate_items == "off" or table.children == 1)
     row = records.heap_row_bytes(column, table.payload, dated=table.by_date, status=table.status)
     heap = Heap(row, parameters.heap_fillfactor)
     of_one_length = heap if heap.row < _TOASTED_FROM and not table.lengths else Heap(0)
@@ -122,11 +122,11 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
         ),
         build=_sorted_build(leaf, branch),
         deletion=PageDeletion(delete_empty, waits=True, visits=needs_visit),
-        leaf=leaf.rule_between_keys(fillfactor, table.children) if is_apart else leaf.rule(fillfactor),
+        leaf=leaf.rule_between_keys(fillfactor, table.children) if never_merges else leaf.rule(fillfactor),
         branch=branch.rule(BRANCH_FILLFACTOR),
         density=lambda rows, _used, pages: _density((rows + pages - 1) * item, pages),  # the last one has no high key
     )
-    if is_apart:
+    if never_merges:
         return repeated(model, table.children)
     return PostingLists(table.children, item, fillfactor, model.branch) if is_foreign else model
 

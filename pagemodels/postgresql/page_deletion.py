@@ -26,7 +26,7 @@ class _Tree:
         self.previous = [np.arange(-1, len(level) - 1) for level in lowers]
         self.gone = [np.zeros(len(level), np.bool_) for level in lowers]
         self.parent = [np.searchsorted(above, level, side="right") - 1 for level, above in pairwise(lowers)]
-        self.children = [np.bincount(parents, minlength=len(lowers[i + 1])) for i, parents in enumerate(self.parent)]
+        self.child_counts = [np.bincount(above, minlength=len(lowers[i + 1])) for i, above in enumerate(self.parent)]
 
     def pages_that_go(self, leaf: int) -> list[int]:
         """The pages that are deleted with an empty leaf, one a level, the leaf first; none if it has to stay."""
@@ -39,7 +39,7 @@ class _Tree:
             parent = int(parents[page])
             if parents[after] == parent:
                 return going
-            if self.children[level][parent] > 1:  # the last of several children
+            if self.child_counts[level][parent] > 1:  # the last of several children
                 return []
             going.append(parent)
         return []  # the root stays
@@ -54,7 +54,7 @@ class _Tree:
             if before != NONE:
                 self.next[level][before] = after
         top = len(going) - 1  # the level whose page was not its parent's only child
-        self.children[top][self.parent[top][going[-1]]] -= 1
+        self.child_counts[top][self.parent[top][going[-1]]] -= 1
 
 
 def needs_visit(dead: bool, waiting: int, pages: int) -> bool:
@@ -68,8 +68,7 @@ def delete_empty(
     lowers: Sequence[Integers], numbers: Sequence[Integers], empty: NDArray[np.bool_]
 ) -> tuple[list[tuple[Integers, Integers]], list[int]]:
     """(for each level, (the indices of the pages that stay, their lower borders); the numbers of those that went).
-    `lowers`, `numbers`: lower borders and page numbers, in key order, of each level, leaves first. `empty`: (leaves,),
-    which of them have no entry."""
+    `lowers`, `numbers`: those of the pages of each level, leaves first, in key order. `empty`: whether each leaf is."""
     tree, freed = _Tree(lowers), []
     candidates = np.flatnonzero(empty)
     for leaf in candidates[np.argsort(numbers[0][candidates])].tolist():

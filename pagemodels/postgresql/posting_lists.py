@@ -67,16 +67,16 @@ class PostingLists:
         for begin, end in pairwise([0, *(keys * self.times for keys in checkpoints), len(entries)]):
             self._insert(level, counts, entries[:end], begin)
             points.append(self._checkpoint(level, end))
-        order, leaves = level.slots_by_key(), level.leaves
-        rows = rows_of(leaves, counts[:, ALL])[order]
-        tree = TreeLevel(leaves.births[order], leaves.kinds[order], rows)
-        levels = [tree, *build_branches(tree, self.branch)]
+        slots, leaves = level.slots_by_key(), level.leaves
+        rows = rows_of(leaves, counts[:, ALL])[slots]
+        leaf_level = TreeLevel(leaves.births[slots], leaves.kinds[slots], rows)
+        levels = [leaf_level, *build_branches(leaf_level, self.branch)]
         return PageStats.from_chain(
             points[-1],
             numbers_by_birth([each.births for each in levels])[0],
             rows,
             branch_pages=sum(map(len, levels[1:])),
-            checkpoints=tuple(replace(at, rows=at.rows // self.times) for at in points[:-1]),
+            checkpoints=tuple(replace(point, rows=point.rows // self.times) for point in points[:-1]),
         )
 
     def _insert(self, level: LevelMemory, counts: Counts, entries: Integers, row: int) -> None:
@@ -109,7 +109,7 @@ def rows_of(leaves: split_kernel.Leaves, entries: NDArray[Any]) -> Integers:
     """(slots in use,): the entries of each leaf. `entries`: (keys,), how many each key has."""
     used = int(leaves.state[USED_SLOTS])
     within = np.arange(leaves.content.shape[1]) < leaves.slots[:used, COUNT, None]
-    keys = np.where(within, leaves.content[:used], 0)  # any key where there is none, which then does not count
+    keys = np.where(within, leaves.content[:used], 0)  # any key where there is none: the next line leaves it out
     rows: Integers = np.where(within, entries[keys], 0).sum(1, np.int64)
     return rows
 
@@ -122,7 +122,7 @@ def merged_bytes(entry: int, entries: int) -> int:
 
 
 @kernel
-def _most(entry: int) -> int:
+def _most_entries(entry: int) -> int:
     """How many entries an item holds at most."""
     return (_LONGEST - entry + LINE_POINTER) // TID
 
@@ -130,7 +130,7 @@ def _most(entry: int) -> int:
 @kernel
 def _bytes(counts: Counts, entry: int, rank: int) -> int:
     """Bytes of all items of a key: full ones, one with the rest of the merged entries, and those that are alone."""
-    merged, most = int64(counts[rank, MERGED]), _most(entry)
+    merged, most = int64(counts[rank, MERGED]), _most_entries(entry)
     rest = merged % most
     items = merged // most * merged_bytes(entry, most) + (merged_bytes(entry, rest) if rest else 0)
     return int64(items + (counts[rank, ALL] - merged) * entry)
@@ -182,9 +182,9 @@ def _split(leaves: split_kernel.Leaves, counts: Counts, entry: int, fillfactor: 
     for i in range(n):
         rest = int64(counts[scratch[i], MERGED])
         while rest:
-            size = min(rest, _most(entry))
-            items[total], keys[total] = merged_bytes(entry, size), i
-            rest -= size
+            together = min(rest, _most_entries(entry))
+            items[total], keys[total] = merged_bytes(entry, together), i
+            rest -= together
             total += 1
         if scratch[i] == rank:
             items[total], keys[total], new = entry, i, total

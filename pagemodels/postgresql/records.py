@@ -90,7 +90,7 @@ def copy_rows(column: Column, payload: int) -> int:
     if column.sql_type == "bytea":
         characters = len(r"\\x") + 2 * width  # hexadecimal
     line = characters + (1 + payload if payload else 0)  # a separator before the payload
-    return min(_COPY_ROWS, -(-_COPY_BYTES // line))
+    return min(_COPY_ROWS, -(-_COPY_BYTES // line))  # rounded up: with the line that reaches the limit
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:

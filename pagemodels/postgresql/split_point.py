@@ -238,6 +238,7 @@ def best_between_keys(items: Integers, keys: Integers, new: int, high_key: int, 
         far = abs(lefts[at] - lefts[order[0]]) > tolerance or abs(rights[at] - rights[order[0]]) > tolerance
         near = near and not far
         if keys[first - 1] != keys[first]:
-            # nbtree fears descending keys on the right of a long list, and splits within that list
-            return 0 if not near and not fillfactor and first == new else int(first)
+            if not near and not fillfactor and first == new:
+                return 0  # nbtree fears descending keys on the right of a long list, and splits within that list
+            return int(first)
     return 0

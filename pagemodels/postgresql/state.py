@@ -54,7 +54,7 @@ class Heap:
         """Rows of a page that inserts have filled; 0 if nobody knows."""
         return (_HEAP_ROOM - self._left_free) // self.row if self.row else 0
 
-    def pruned(self, rows: int) -> bool:
+    def is_pruned(self, rows: int) -> bool:
         """Whether a reader takes the room of dead rows from a page with this number of rows: if less than a tenth is
         free, or less than the fill factor leaves (pruneheap.c, heap_page_prune_opt)."""
         return _HEAP_ROOM - rows * self.row - LINE_POINTER < max(self._left_free, PAGE_BYTES // 10)
@@ -122,7 +122,7 @@ class NbtreeState(SplitState):
 
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError as for any index."""
-        self._check_last_page()
+        self._note_last_page()
         if self._rows is None:
             super().insert(ranks)
             return
@@ -150,9 +150,9 @@ class NbtreeState(SplitState):
     def clean(self) -> None:
         """VACUUM: removes the entries of old versions too."""
         if self._rows is not None:
-            self._deleted += int(np.count_nonzero(self._rows.versions))
+            self._deleted += int(np.count_nonzero(self._rows.versions))  # one old version of each such key
             level = self._levels[0]
-            level.column(USED)[:] = level.column(COUNT)
+            level.column(USED)[:] = level.column(COUNT)  # in entries again, not in bytes
             self._rows = None
         self._knows_next_place &= not self._deleted  # the next rows fill holes of the table
         is_shorter = self._shorten_table()
@@ -188,7 +188,7 @@ class NbtreeState(SplitState):
             )
 
     def _require_places(self) -> None:
-        """UsageError unless the model knows on which pages of the table all rows lie."""
+        """UsageError unless the model knows on which pages of the table all rows lie, and the next ones will."""
         if not self._knows_next_place:
             raise UsageError(
                 "readers mark the entries of deleted rows that they meet. Before a page splits, PostgreSQL drops these "
@@ -197,12 +197,12 @@ class NbtreeState(SplitState):
                 "alone."
             )
 
-    def _check_last_page(self) -> None:
+    def _note_last_page(self) -> None:
         """Notes if a reader may have made room on the table's last page: then nobody knows where the next rows go."""
         if self._knows_next_place and self._rows_sent:
             last = (self._rows_sent - 1) // self._heap.rows
             gone = (self._states[self._blocks == last] != PRESENT).any()
-            self._knows_next_place = not (gone and self._heap.pruned(self._rows_sent - last * self._heap.rows))
+            self._knows_next_place = not (gone and self._heap.is_pruned(self._rows_sent - last * self._heap.rows))
 
     def _shorten_table(self) -> bool:
         """Cuts empty pages off the table's end if VACUUM does. Returns whether (should_attempt_truncation)."""
@@ -224,7 +224,7 @@ class NbtreeState(SplitState):
         self._knows_places &= self._knows_next_place
 
     def _begin_rows(self) -> RowFacts:
-        """What is known of the rows, from now on."""
+        """Returns `_rows`, what is known of the rows. If it begins only now, USED of the leaves becomes bytes."""
         if self._rows is None:
             versions, marked = np.zeros(self._keys, np.uint8), np.zeros(self._keys, np.bool_)
             self._rows = RowFacts(self._states, versions, marked, self._blocks)
@@ -253,15 +253,16 @@ class NbtreeState(SplitState):
         else:
             ranks = np.append(ranks, np.int32(rank))
         ranks = np.sort(ranks)
-        is_last = slot == leaves.state[LAST]
-        kind = INTERIOR if not is_last else APPEND if rank == ranks[-1] else EDGE
-        # The leaf's items: the bytes of each, and its key's place in `ranks`. `new`: the place of the new item.
+        is_last, kind = slot == leaves.state[LAST], INTERIOR
+        if is_last:
+            kind = APPEND if rank == ranks[-1] else EDGE
+        # The leaf's items: the bytes of each, and its key's place in `ranks`. `new`: the new one, its key's last.
         times = np.where(versions[ranks] == TWO, 2, 1)
         items = np.repeat(np.where(versions[ranks] == MERGED, self._sizes_of[MERGED], entry), times)
         keys = np.repeat(np.arange(len(ranks)), times)
         new = int(np.searchsorted(keys, np.searchsorted(ranks, rank), side="right")) - 1
         first = best_between_keys(items, keys, new, entry, self._fill if is_last else 0)
-        if not first:
+        if not first:  # 0: nobody knows which item is the first of the right leaf
             raise UsageError(
                 "no place near the middle of a page is between two keys: the page model does not know its split."
             )

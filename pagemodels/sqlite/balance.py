@@ -37,7 +37,7 @@ def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: i
         # divider goes to the next page.
         while filled[i] > room:
             if i + 1 >= pages:
-                pages = i + 2
+                pages = i + 2  # there is a new last page
                 filled[pages - 1], ends[pages - 1] = 0, n
             ends[i] -= 1
             filled[i] -= sizes[ends[i]]
@@ -248,7 +248,7 @@ def _choose_siblings(tree: Tree, parent: int, page: int) -> tuple[int, int]:
     for i in range(len(siblings)):  # the page's place; without an `if`, so that many are compared at a time
         at += i * (siblings[i] == page)
     most = 3 - tree.facts[trees.BULK]
-    count = min(most, last + 1)
+    count = min(most, last + 1)  # they begin with the page before, or further left if too few follow
     return int64(0 if count < most or at == 0 else min(at - 1, last + 1 - most)), int64(count)
 
 
@@ -334,7 +334,7 @@ def _renumber(tree: Tree, file: Ints, count: int, number: int, level: int) -> No
 
 @inlined
 def _put_leaves(tree: Tree, parent: int, links: int, count: int, number: int, ahead: int) -> None:
-    """Writes `number` leaves in place of `count`, and their names in `Tree.children` from place `links` on."""
+    """Writes the `number` leaves of `pool` in place of `count`; their names go to `Tree.children` from `links` on."""
     facts, leaves, marks, pool = tree.facts, tree.leaves, tree.marks, tree.pool
     both = min(count, number) - 1  # borders with these places were there before and are now
     pool[trees.BORDER, number - 1] = pool[trees.CHILD, count - 1]

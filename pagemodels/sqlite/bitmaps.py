@@ -50,7 +50,7 @@ def new(ranks: int) -> tuple[Marks, int]:
     """(two empty sets for the ranks 0 … ranks − 1, the number of the first word of ranks)."""
     words, first, level = (ranks + 63) // 64, 0, 1
     while level < words:
-        first += level
+        first += level  # the levels above have 1, 64, 4,096 … words
         level *= 64
     return np.zeros(2 * (first + words), np.uint64), first
 

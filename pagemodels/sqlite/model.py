@@ -259,7 +259,7 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
         return _cells(table, page_bytes, sizes if len(sizes) == 1 else sizes[ranks], payload)
 
     # The cells of all rows as they come, and at their longest.
-    everywhere, first_status = slice(None), np.zeros(1, np.int64)
+    everywhere, first_status = slice(None), np.zeros(1, np.int64)  # all ranks; a status of 0
     first = row_cells(everywhere, np.full(1, table.payload), first_status)
     longest = row_cells(everywhere, np.full(1, max(table.payload, table.longest)), first_status + _HIGHEST_STATUS)
     entries = cells.record(table.column, rowid=True) + sizes
@@ -269,7 +269,7 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
             f"the page model of SQLite knows no past of rows with overflow pages, as a payload of "
             f"{max(table.payload, table.longest):,} characters makes them: give a shorter one."
         )
-    values = Values(table.payload, table.status, int(longest.leaf.max()), lambda *of: row_cells(*of).leaf)
+    values = Values(table.payload, table.status, int(longest.leaf.max()), lambda *arguments: row_cells(*arguments).leaf)
     if table.key == "nonclustered":
         return IndexedState(first.leaf, entries, page_bytes, keys, values)
     leaf = first.leaf

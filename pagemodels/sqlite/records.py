@@ -51,11 +51,11 @@ def is_rowid(table: Table) -> bool:
 
 def varint(value: int) -> int:
     """Bytes of a number of at most 63 bits, 0 or more, as a varint: one for each 7 bits."""
-    return max(1, -(-value.bit_length() // 7))
+    return max(1, -(-value.bit_length() // 7))  # two minus signs make the division round up
 
 
 def varint_bytes(values: Integers) -> Sizes:
-    """(n,): bytes of integers as varints, as cells hold rowids; 9 for negative ones."""
+    """(n,): bytes of integers as varints, as cells hold rowids; 9 for negative ones and from 2⁵⁶ on."""
     sizes = np.full(len(values), 9, np.uint16)
     for size in range(8, 0, -1):
         sizes[(values >= 0) & (values < 1 << (7 * size))] = size
@@ -102,10 +102,9 @@ class StoredCells(NamedTuple):
 
 def stored(records: NDArray[np.integer[Any]], page_bytes: int, *, table: bool) -> StoredCells:
     """How records are stored in a b-tree. `records`: bytes of each. `table`: whether the b-tree is a rowid table, whose
-    leaves take longer records than the pages of an index. The numbers are those of the file format, section "Cell
-    Payload Overflow Pages". A record of up to `most` bytes stays in the page. Of a longer one, `local`
-    bytes stay, so that its overflow pages are full, if that is no more than `most`; else `least` bytes stay."""
-    most = page_bytes - 35 if table else (page_bytes - 12) * 64 // 255 - 23
+    leaves take longer records than the pages of an index. A record of up to `most` bytes stays in the page. Of a longer
+    one, `local` bytes stay, so that its overflow pages are full, if that is no more than `most`; else `least` bytes."""
+    most = page_bytes - 35 if table else (page_bytes - 12) * 64 // 255 - 23  # numbers of the file format, also below
     # bytes of the record's length, which is a varint
     length = 1 + (records >= 1 << 7).astype(np.uint16) + (records >= 1 << 14) + (records >= 1 << 21)
     if int(records.max(initial=0)) <= most:
@@ -113,7 +112,7 @@ def stored(records: NDArray[np.integer[Any]], page_bytes: int, *, table: bool) -
     least, per_page, size = (page_bytes - 12) * 32 // 255 - 23, page_bytes - 4, records.astype(np.int64)
     local = least + (size - least) % per_page
     local = np.where(size <= most, size, np.where(local <= most, local, least))
-    pages = -(-(size - local) // per_page)
+    pages = -(-(size - local) // per_page)  # rounded up
     return StoredCells((length + local + _OVERFLOW_NUMBER * (pages > 0)).astype(np.uint16), pages.astype(np.uint16))
 
 

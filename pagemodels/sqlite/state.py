@@ -246,7 +246,7 @@ class State:
         self._tree.plans[:] = 0  # they were made under BULK and do not hold without it
 
     def _load(self, ranks: Integers) -> None:
-        """Inserts keys that are known to be absent."""
+        """Inserts keys that are known to be absent. Without a table, `load_all` uses no `rows`: any array will do."""
         load_all(self._tree, None, self._file, ranks, ranks, 0, len(ranks), self._grow)
 
     def _erase(self, ranks: Integers) -> None:
@@ -258,10 +258,10 @@ class State:
     def _resize(self, ranks: Integers, sizes: Sizes) -> None:
         """Gives the cells of rows these sizes."""
         if len(self._first_sizes) > 1:  # else no update changes a size
-            self._for_all(lambda *part: resize(self._tree, self._file, ranks, sizes, *part), len(ranks))
+            self._for_all(lambda begin, end: resize(self._tree, self._file, ranks, sizes, begin, end), len(ranks))
 
     def _for_all(self, change_rows: Callable[[int, int], int], rows: int) -> None:
-        """Calls `change_rows(begin, rows)` until it returns `rows`; before, the row before which memory must grow."""
+        """Calls `change_rows(begin, rows)`, which returns the row to go on from, until all are done; makes memory."""
         begin = 0
         while (begin := change_rows(begin, rows)) < rows:
             self._grow()
@@ -294,7 +294,7 @@ class IndexedState(State):
     def __init__(self, rows: Sizes, entries: Sizes, page_bytes: int, keys: int, values: Values | None = None) -> None:
         """`rows`, `entries`: bytes, but for rowids, of cells in the table, of records in the index: (keys,) or (1,)."""
         self._rows, self._entries = np.broadcast_to(rows, keys), np.broadcast_to(entries, keys)
-        largest = max(int(rows.max()), values.largest if values else 0)
+        largest = max(int(rows.max()), values.largest if values else 0)  # of a row, without its rowid
         self._numbers = np.zeros(keys, np.int64)
         """(keys,): the rowid of each key that is there, less one: its rank in the table."""
         # Cells of the table have one byte of rowid or more, those of the index none or more.
@@ -307,7 +307,7 @@ class IndexedState(State):
         entry_sizes = bounded_sizes(keys, least, most)
         dividers = (cells.CHILD_BYTES + varints).astype(np.uint16)
         self._empty_table = partial(trees.new, NO_RANKS, row_sizes, dividers, page_bytes, keys=max(1, rowids))
-        empty_index = partial(trees.new, NO_RANKS, entry_sizes, None, page_bytes, keys=max(1, keys))
+        empty_index = partial(trees.new, NO_RANKS, entry_sizes, None, page_bytes, keys=max(1, keys))  # 0: no deletions
         super().__init__(empty_index, page_bytes, keys, values)
 
     def build(self, ranks: Integers, fill: int) -> None:
@@ -375,7 +375,7 @@ class IndexedState(State):
 
 
 def bounded_sizes(n: int, least: int, most: int) -> Sizes:
-    """(n + 2,): the largest size for n cells that are not known yet; behind them both bounds, for `trees.new`."""
+    """(n + 2,): the largest size for n cells that are not known yet; then both bounds, which `trees.new` needs."""
     sizes = np.full(n + 2, most, np.uint16)
     sizes[n] = least
     return sizes

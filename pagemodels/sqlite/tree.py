@@ -136,7 +136,7 @@ def new(
     # Branch pages for which there is memory at first.
     mean = POINTER + max(float(SMALLEST_CELL), float(sizes.mean()) if rows else 0.0)
     leaves = rows * mean / (rooms[0] * _FILL)
-    branches = int(leaves * (mean + 2 * _CHILD) / (rooms[1] * _FILL)) + 2 * _MARGIN
+    branches = int(leaves * (mean + 2 * _CHILD) / (rooms[1] * _FILL)) + 2 * _MARGIN  # one _CHILD to be on the safe side
     facts = np.zeros(_FACTS, np.int64)
     if len(sizes) == 1 and dividers is None:
         facts[CELL_BYTES : CELL_BYTES + 2] = smallest
@@ -289,7 +289,7 @@ def touch_path(tree: Tree, leaf: int) -> None:
 @inlined
 def has_room_for_touches(tree: Tree, key: int) -> bool:
     """Whether there is room for all touches of a key's row, if somebody asks for them."""
-    needed = tree.facts[TOUCHES] + _ROW_TOUCHES + 2 * overflow_of(tree, key)
+    needed = tree.facts[TOUCHES] + _ROW_TOUCHES + 2 * overflow_of(tree, key)  # `touch_new` lists two
     return bool(len(tree.touches) == 0 or needed <= len(tree.touches))
 
 
@@ -301,14 +301,13 @@ def children_of(tree: Tree, page: int) -> int:
 
 @inlined
 def shift_of(tree: Tree, level: int) -> int:
-    """log2 of the divisor that turns a page of a level, as `Tree.children` names it, into its place in `leaves` or
-    `branches`."""
+    """log2 of the divisor that turns the name of a page in `Tree.children` into its place in `leaves` or `branches`."""
     return int(tree.facts[SHIFT] if level == 0 else 0)
 
 
 @kernel
 def new_branch(tree: Tree, number: int) -> int:
-    """Makes a branch page without children, with this number in the file. Returns its place in `Tree.branches`."""
+    """Makes an empty branch page with this file number, but for PARENT and UPPER. Returns its place in `branches`."""
     facts, branches = tree.facts, tree.branches
     page = facts[RECYCLED] - 1  # −1 if there is none to use again
     if page >= 0:
