@@ -241,7 +241,7 @@ class PrivateFolder:
             continue
 
     def _receive(self, timeout: float) -> bool:
-        """Processes the keeper's next output, which may take up to `timeout` seconds. Returns False if none came."""
+        """Processes the keeper's next output after up to `timeout` seconds. Returns False if none came or it has ended."""
         stream = self._keeper.stdout if self._keeper else None
         if stream is None:
             return False
@@ -345,6 +345,6 @@ def version_text(program: Path) -> str:
 def unpacked_folders(engine: str) -> list[Path]:
     """The folders of programs of the versions that `scripts/versions.sh` unpacked, the oldest version first."""
     # `….new` is a version that is being unpacked.
-    folders = [one for one in _UNPACKED_VERSIONS.glob(f"{engine}-*/bin") if not one.parent.name.endswith(".new")]
+    folders = [path for path in _UNPACKED_VERSIONS.glob(f"{engine}-*/bin") if not path.parent.name.endswith(".new")]
     # By the numbers in the names, so that 9 comes before 10.
     return sorted(folders, key=lambda folder: [int(part) for part in re.findall(r"\d+", folder.parent.name)])

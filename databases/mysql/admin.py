@@ -38,7 +38,7 @@ class MySqlAdmin(Queries, Admin):
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
-        self.rows(f"SET SESSION group_concat_max_len = {_SLICE_ROWS * 1024}")
+        self.rows(f"SET SESSION group_concat_max_len = {_SLICE_ROWS * 1024}")  # no key has 1 KiB
         self._holding: Connection | None = None
 
     def sessions_left(self) -> int:
@@ -94,19 +94,19 @@ class MySqlAdmin(Queries, Admin):
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys in order of a unique index, in slices. The server joins each slice to one value, because a row for
         each key would cost the client a call a row."""
-        unique = "row_id" if table.key == "fk" else "`key`"
-        columns = "`key`" if unique == "`key`" else f"`key`, {unique}"
+        unique_column = "row_id" if table.key == "fk" else "`key`"
+        columns = "`key`" if unique_column == "`key`" else f"`key`, {unique_column}"
         after = ""  # the condition that leaves out the slices read so far
         while True:
             ((count, joined, greatest),) = self.rows(
                 f"SELECT count(*), group_concat({_joinable(table.column)} SEPARATOR ''), "  # noqa: S608  # our own names
-                f"max({unique}) FROM "
-                f"(SELECT {columns} FROM {ddl.name(table)} {after} ORDER BY {unique} LIMIT {_SLICE_ROWS}) part"
+                f"max({unique_column}) FROM "
+                f"(SELECT {columns} FROM {ddl.name(table)} {after} ORDER BY {unique_column} LIMIT {_SLICE_ROWS}) part"
             )
             if not count:
                 return
             yield _keys(table.column, joined, count)
-            after = f"WHERE {unique} > " + self.raw.escape(greatest)  # bytes, text or a number
+            after = f"WHERE {unique_column} > " + self.raw.escape(greatest)  # bytes, text or a number
 
     def ordered_keys(self, table: Table) -> EncodedKeys:
         """All keys, sorted by the server."""

@@ -55,16 +55,16 @@ def create(table: Table) -> str:
     default = f" {table.server_keys.declaration}" if table.server_keys else ""
     columns = f"`key` {core.sql_type(table.column)} NOT NULL{default}{payload if table.payload else ''}"
     columns += ", status int NOT NULL DEFAULT 0" if table.status else ""
-    option = f" COMMENT 'MERGE_THRESHOLD={merge}'" if (merge := table.settings.get("merge_threshold")) else ""
+    index_comment = f" COMMENT 'MERGE_THRESHOLD={merge}'" if (merge := table.settings.get("merge_threshold")) else ""
     if table.key == "clustered":
-        columns += f", PRIMARY KEY (`key`){option}"
+        columns += f", PRIMARY KEY (`key`){index_comment}"
     elif table.by_date:
-        columns = f"created bigint NOT NULL, {columns}, PRIMARY KEY (created, `key`){option}"
-        columns += f", UNIQUE KEY `key` (`key`){option}"
+        columns = f"created bigint NOT NULL, {columns}, PRIMARY KEY (created, `key`){index_comment}"
+        columns += f", UNIQUE KEY `key` (`key`){index_comment}"
     else:
         unique = "" if table.key == "fk" else "UNIQUE "
-        columns = f"row_id bigint NOT NULL AUTO_INCREMENT, {columns}, PRIMARY KEY (row_id){option}"
-        columns += f", {unique}KEY `key` (`key`){option}"
+        columns = f"row_id bigint NOT NULL AUTO_INCREMENT, {columns}, PRIMARY KEY (row_id){index_comment}"
+        columns += f", {unique}KEY `key` (`key`){index_comment}"
     columns += ", KEY status (status)" if table.status else ""
     return f"CREATE TABLE {name(table)} ({columns}) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = '{COMMENT}'"
 
@@ -267,7 +267,7 @@ class Advised:
                 self._altering(table, change, f"Numbers the rows. {swap_note}", locks),
                 Statement("", core.FILL_CHILDREN),
             ]
-            new_default = ""
+            default_change = ""
         else:
             rfc = table.column.order == "rfc"  # bytes in another order are not those of the text
             same_key = _SAME_KEY.get((table.column.form, into.column.name)) if rfc else None
@@ -286,10 +286,11 @@ class Advised:
                 Statement("", f"{fill} {core.FILL_CHILDREN}"),
                 self._altering(table, change, swap_note, _ONLINE),
             ]
-            new_default = "" if declaration == default else f"SET {declaration}" if declaration else "DROP DEFAULT"
+            to_last_default = f"SET {declaration}" if declaration else "DROP DEFAULT"
+            default_change = "" if declaration == default else to_last_default
         steps.append(Statement("", core.STANDSTILL))
-        if new_default:
-            steps.append(self._altering(table, f"ALTER COLUMN id_new {new_default}", "", _A_MOMENT))
+        if default_change:  # the default that served until now is not that of the new layout
+            steps.append(self._altering(table, f"ALTER COLUMN id_new {default_change}", "", _A_MOMENT))
         rename = "RENAME COLUMN id TO id_old, RENAME COLUMN id_new TO id"
         at_once = "SET foreign_key_checks = 0 before it adds the foreign key at once, unchecked."
         last_step = Statement("", f"{core.AFTER_STANDSTILL} {at_once}")

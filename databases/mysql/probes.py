@@ -298,5 +298,5 @@ def leaf_bytes(server: Queries, table: Table) -> int:
     if table.key == "clustered":
         record = records.leaf_record(key, 0, table.key)
     else:  # the rows lie by date
-        record, *_ = records.row_records(key, 0, table.key)
+        record, _ = records.row_records(key, 0, table.key)  # that in a leaf
     return int(rows) * record + int(payload)

@@ -106,8 +106,8 @@ class RowSampler:
 
     server: Queries
     at: Facts
-    known: dict[str, ColumnFacts]
-    primary: Sequence[ColumnFacts]
+    known: dict[str, ColumnFacts]  # its stored columns, by name
+    primary: Sequence[ColumnFacts]  # the columns of its primary key; empty if it has none
 
     def look_up(self, table: TableHere, index: IndexHere) -> tuple[SampleHere, float]:
         """(keys of the index, the mean bytes of a record in it; 0 without rows)."""
@@ -121,9 +121,9 @@ class RowSampler:
             rows = self._at_even_steps(query, first) if by_number else self._by_key_space(query, first)
         record_bytes = float(np.mean([float(row[1]) for row in rows])) if rows else 0.0
         with_key = [row for row in rows if None not in row[2:]]
-        if by_number:
+        if by_number:  # else `after_the_one_before` is unknown
             with_key.sort(key=lambda row: int(row[0]))
-        values, others = values_of(with_key, index.key, 2)
+        values, others = values_of(with_key, index.key, begin=2)
         sample = SampleHere(values, pages_read=len(rows), others=others, highest=self._highest(index))
         if not by_number:
             return sample, record_bytes
@@ -223,7 +223,7 @@ def _selected(column: ColumnHere) -> str:
 def key_numbers(kind: str, low: object, high: object) -> KeyNumbers | None:
     """The keys of a column as numbers, by its type and its least and greatest value; None for unknown forms of keys."""
     if kind == "uuid":
-        return KeyNumbers(_number_of_uuid, _uuid)
+        return KeyNumbers(_number_of_uuid, _uuid_of_number)
     if isinstance(low, bytes) and isinstance(high, bytes):
         width = max(len(low), len(high))
         return KeyNumbers(
@@ -249,7 +249,7 @@ def _number_of_uuid(value: object) -> int:
     return int.from_bytes(np.asarray(stored(Keys(data, "uuid"), "mariadb")).tobytes(), "big")
 
 
-def _uuid(number: int) -> str:
+def _uuid_of_number(number: int) -> str:
     """The value that MariaDB stores as the bytes of this number; of bytes that it stores for no value, one near them.
     It stores versions 1 to 5 with their five groups in reverse order, and others as they are (byteorder, `mariadb`)."""
     data = number.to_bytes(16, "big")
