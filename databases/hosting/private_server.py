@@ -241,7 +241,7 @@ class PrivateFolder:
             continue
 
     def _receive(self, timeout: float) -> bool:
-        """Processes the keeper's next output after up to `timeout` seconds. Returns False if none came or it has ended."""
+        """Processes the keeper's next output after up to `timeout` seconds. Returns False if none came or it ended."""
         stream = self._keeper.stdout if self._keeper else None
         if stream is None:
             return False

@@ -134,6 +134,7 @@ class MySqlInspector(Inspector):
                 "FROM information_schema.referential_constraints GROUP BY 1, 2"
             )
         }
+        # Then the tables, each with its partitions behind it.
         for schema, name, kind, engine, rows, data, index in self._server.rows(
             "SELECT table_schema, table_name, table_type, engine, table_rows, data_length, index_length "  # noqa: S608
             f"FROM information_schema.tables WHERE {condition} ORDER BY data_length + index_length DESC, 1, 2",
@@ -153,14 +154,12 @@ class MySqlInspector(Inspector):
             listed.append(table)
             self._facts[table.full_name] = Facts(str(schema), str(name), partition="", data_bytes=int(data or 0))
             for part, part_rows, part_data, part_index in partitions:
-                partition_here = TableHere(
+                part_table = TableHere(
                     str(schema), f"{name} PARTITION ({part})", "table", table.full_name, rows=part_rows,
                     bytes=part_data + part_index, refused=refused,
                 )  # fmt: skip
-                listed.append(partition_here)
-                self._facts[partition_here.full_name] = Facts(
-                    str(schema), str(name), partition=part, data_bytes=part_data
-                )
+                listed.append(part_table)
+                self._facts[part_table.full_name] = Facts(str(schema), str(name), partition=part, data_bytes=part_data)
         return listed
 
     def details(self, table: TableHere) -> TableHere:
@@ -312,16 +311,16 @@ def _column(column: ColumnFacts) -> ColumnHere:
     return ColumnHere(column.name, column.sql_type, form, "mariadb" if column.kind == "uuid" else "rfc", most)
 
 
-def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:
-    """The stored columns of a table by name, in its order."""
+def columns(server: Queries, facts: Facts) -> dict[str, ColumnFacts]:
+    """The stored columns of a table by name, in its order: all but those that are computed when they are read."""
     by_name = {}
     for name, kind, sql_type, nullable, extra, most_bytes, charset, precision, scale, fraction in server.rows(
         "SELECT c.column_name, c.data_type, c.column_type, c.is_nullable, c.extra, c.character_octet_length, "
         "c.character_set_name, c.numeric_precision, c.numeric_scale, c.datetime_precision "
         "FROM information_schema.columns c WHERE c.table_schema = %s AND c.table_name = %s ORDER BY c.ordinal_position",
-        *at.place,
+        *facts.place,
     ):
-        if "VIRTUAL GENERATED" in str(extra).upper():  # computed when it is read
+        if "VIRTUAL GENERATED" in str(extra).upper():
             continue
         width = _width(str(kind), most_bytes, charset, precision, scale, int(fraction or 0))
         long = width is None and int(most_bytes or 0) > _SHORT

@@ -44,7 +44,7 @@ def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers
     """Pieces of the log between two positions, each with its records that insert (`redo_log.Windows`). Both positions
     are between mini-transactions. UnreadableError if the log cannot be read."""
     files = _files_between(folder, begin, end)
-    at, last, fresh = _offset(begin), _offset(end), True  # offsets in the stream; `fresh`: see `records_of`
+    at, last, fresh = _offset(begin), _offset(end), True  # offsets in the stream; `fresh`: see `_records`
     while at < last:
         # 1. The blocks of this window, `first` to before `stop`, and the stream in them from `at` on.
         first = at // BODY
@@ -56,7 +56,7 @@ def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers
         records = np.empty((len(data) // SMALLEST, FIELDS), np.int64)
         groups = np.zeros(len(blocks) + 1, np.int64)
         ahead = LONGEST if stop * BODY < last else 0
-        read, count, problem, fresh = records_of(data, at - first * BODY, ahead, fresh, records, groups)
+        read, count, problem, fresh = _records(data, at - first * BODY, ahead, fresh, records, groups)
         if problem != WHOLE:
             what = "is damaged" if problem == DAMAGED else f"is of type {problem}, which keybench does not know"
             raise UnreadableError(f"its record at {_position(at + read):,} {what}.")
@@ -281,7 +281,7 @@ def _inserted_bytes(data: Bytes, at: int, n: int) -> tuple[int, int]:
 
 
 @kernel
-def records_of(
+def _records(
     data: Bytes, shift: int, ahead: int, fresh: bool, records: Numbers, groups: Numbers
 ) -> tuple[int, int, int, bool]:
     """Reads records while more than `ahead` bytes follow. Returns (bytes read, records noted, type of an unknown record

@@ -105,7 +105,7 @@ class RowSampler:
     """The rows of one table."""
 
     server: Queries
-    at: Facts
+    facts: Facts
     known: dict[str, ColumnFacts]  # its stored columns, by name
     primary: Sequence[ColumnFacts]  # the columns of its primary key; empty if it has none
 
@@ -114,7 +114,7 @@ class RowSampler:
         by_number = len(self.primary) == 1 and self.primary[0].numbered
         first = quoted(self.primary[0].name) if self.primary else "0"
         key = ", ".join(map(_selected, index.key))
-        query = f"SELECT {first}, {self._record_sql(index)}, {key} FROM {self.at.from_sql}"  # noqa: S608  # gives `Row`s
+        query = f"SELECT {first}, {self._record_sql(index)}, {key} FROM {self.facts.from_sql}"  # noqa: S608  # gives `Row`s
         if (table.rows or 0) <= WHOLE or not self.primary:
             rows = self.server.rows(f"{query} LIMIT {2 * WHOLE}")  # `table.rows` may be an estimate
         else:
@@ -139,7 +139,7 @@ class RowSampler:
         """The greatest key of an index on one integer column: the server looks at the index's end alone."""
         if len(index.key) > 1 or not index.key[0].most:
             return None
-        highest = self.server.value(f"SELECT max({quoted(index.columns[0])}) FROM {self.at.from_sql}")  # noqa: S608
+        highest = self.server.value(f"SELECT max({quoted(index.columns[0])}) FROM {self.facts.from_sql}")  # noqa: S608
         return None if highest is None else int(highest)
 
     def _record_sql(self, index: IndexHere) -> str:
@@ -167,7 +167,7 @@ class RowSampler:
 
     def _ends(self, first: str) -> tuple[Any, Any]:
         """The least and the greatest value of the primary key's first column, whose quoted name is `first`."""
-        ((low, high),) = self.server.rows(f"SELECT min({first}), max({first}) FROM {self.at.from_sql}")  # noqa: S608
+        ((low, high),) = self.server.rows(f"SELECT min({first}), max({first}) FROM {self.facts.from_sql}")  # noqa: S608
         return low, high
 
     def _by_key_space(self, query: str, first: str) -> list[Row]:
@@ -206,7 +206,7 @@ class RowSampler:
         else:  # with FORCE INDEX, MySQL would make no dives
             explain, rows_column, force = "EXPLAIN FORMAT=TRADITIONAL", 9, ""
         plan = self.server.rows(
-            f"{explain} SELECT 1 FROM {self.at.from_sql} {force} WHERE {first} >= %s AND {first} < %s",  # noqa: S608
+            f"{explain} SELECT 1 FROM {self.facts.from_sql} {force} WHERE {first} >= %s AND {first} < %s",  # noqa: S608
             numbers.value(begin),
             numbers.value(end),
         )
