@@ -76,7 +76,8 @@ class Spawner:
         """The directory of the server's programs: the given one, or its copy in the folder."""
 
     def make_folder(self) -> None:
-        """Makes the folder, which only the server's user can enter; SetupError if that user cannot."""
+        """Makes the folder, which only the server's user can enter; SetupError if that user cannot. Copies the programs
+        into it if that user cannot read them."""
         self._folder.mkdir(mode=0o700)
         installation = self._spec.installation
         if self._account:
@@ -245,7 +246,8 @@ class RunnerWatch:
             self._poll.register(os.pidfd_open(runner), select.POLLIN)
 
     def ends_first(self, child: subprocess.Popen[bytes] | None) -> bool:
-        """Waits until the child (if any) or the runner ends, or a request comes. Whether the child was first."""
+        """Waits until the child (if any) or the runner ends, or a request comes. Returns whether the child was first.
+        After a request to stop, or the runner's end, all later calls return False at once."""
         descriptor = None
         if child:
             descriptor = os.pidfd_open(child.pid)  # nobody has waited for the child, so its process id is not reused

@@ -39,7 +39,7 @@ class MySqlAdmin(Queries, Admin):
     def __init__(self, address: Address) -> None:
         super().__init__(address)
         self.rows(f"SET SESSION group_concat_max_len = {_SLICE_ROWS * 1024}")  # no key has 1 KiB
-        self._holding: Connection | None = None
+        self._holding: Connection | None = None  # of `hold_cleaning`
 
     def sessions_left(self) -> int:
         """Connections that the server's limit and this user's limit leave."""
@@ -139,8 +139,8 @@ class MySqlAdmin(Queries, Admin):
         return True
 
     def _purge(self) -> None:
-        """Waits until purge has removed deleted rows for good; where the server has no setting for that, at most
-        `_MOST_PURGE_SECONDS`. Does nothing on somebody's own server, which others use too."""
+        """Ends `hold_cleaning` and waits until purge has removed deleted rows for good: where the server has no setting
+        for that, at most `_MOST_PURGE_SECONDS`. Does nothing on somebody's own server, which others use too."""
         if not self.private:
             return
         self._release()
@@ -187,7 +187,7 @@ class MySqlAdmin(Queries, Admin):
         return probes.index_bytes(self, table)
 
     def settle(self, table: Table) -> None:
-        """Waits for purge, which removes deleted rows of all tables in the background."""
+        """Ends `hold_cleaning`, and waits for purge, which removes deleted rows of all tables in the background."""
         self._release()
         if self.private and not self.flavour.purges_on_demand:
             self.rows(f"ANALYZE TABLE {ddl.name(table)}")  # wakes purge, which may sleep for a second
@@ -213,7 +213,7 @@ class MySqlAdmin(Queries, Admin):
         """ALTER TABLE … FORCE, which builds all of the table's indexes again from sorted rows, in a new file.
         `innodb_fill_factor` is a setting of the whole server. On a server that keybench started it is changed for the
         statement and then put back. UsageError for a fill factor that InnoDB does not have, and for another one than
-        that of somebody's own server."""
+        that of somebody's own server. Ends `hold_cleaning`."""
         require_fill_factor(fill)
         before = int(self.value("SELECT @@GLOBAL.innodb_fill_factor"))
         if fill != before and not self.private:

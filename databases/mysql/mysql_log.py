@@ -48,7 +48,7 @@ def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers
     while at < last:
         # 1. The blocks of this window, `first` to before `stop`, and the stream in them from `at` on.
         first = at // BODY
-        stop = min(-(-last // BODY), first + _WINDOW)
+        stop = min(-(-last // BODY), first + _WINDOW)  # rounded up: the block of `last`, too
         blocks = _blocks(files, first, stop, last)
         body = blocks["body"][:, :BODY].ravel()[at - first * BODY : last - first * BODY]
         data = np.concatenate([body, np.zeros(LONGEST, np.uint8)])

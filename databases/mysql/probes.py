@@ -272,7 +272,7 @@ def index_bytes(server: Queries, table: Table) -> int:
 
 def leaf_pages(server: Queries, table: Table) -> int | None:
     """Leaf pages of the key's index, which ANALYZE TABLE counts exactly, by the index's segment; None where the server
-    stores no statistics. ServerError where this user may not read them."""
+    stores no statistics. ServerError where this user may not read them. Changes the table's STATS_SAMPLE_PAGES."""
     # A sample of more pages than the index has means that all are read, and then MariaDB's number is wrong.
     server.rows(f"ALTER TABLE {ddl.name(table)} STATS_SAMPLE_PAGES = 1")
     server.rows(f"ANALYZE TABLE {ddl.name(table)}")
