@@ -66,8 +66,8 @@ class _State:
         self.server_pid: int | None = None
         self.started = False
         self.ended = False
-        self.failure = ""
-        self.log = ""
+        self.failure = ""  # why the server cannot be set up
+        self.log = ""  # the end of the server's log, when its file is gone
         self._unfinished_line = b""
         self._other_lines: list[str] = []
 
@@ -214,7 +214,7 @@ class PrivateFolder:
             raise EnvironmentMissing(
                 f"the directory {base} for private servers is not there: create it or set KEYBENCH_TMP."
             )
-        socket = f"{base}/{PREFIX}{self._spec.engine}-00000000{_SOCKET_NAME}"
+        socket = f"{base}/{PREFIX}{self._spec.engine}-00000000{_SOCKET_NAME}"  # the longest that there can be
         if self._spec.server and len(os.fsencode(socket)) >= _SOCKET_LIMIT:
             raise EnvironmentMissing(
                 f"the directory {base} is too long for a server's socket, whose path must stay below {_SOCKET_LIMIT} "

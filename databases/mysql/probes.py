@@ -241,7 +241,7 @@ def table_id(server: Queries, table: Table) -> int:
 
 def _ids(server: Queries, table: Table, name: str) -> tuple[int, int]:
     """InnoDB's (id of the index of that name, id of its table); ServerError if there is none."""
-    for index_number, index_name, table_number in server.rows(server.flavour.indexes, innodb_name(table)):
+    for index_number, index_name, table_number in server.rows(server.flavour.index_sql, innodb_name(table)):
         if index_name == name:
             return int(index_number), int(table_number)
     raise _no_table(server, table)

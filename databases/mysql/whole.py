@@ -27,7 +27,7 @@ def whole_table(server: Queries, facts: Facts, column: Column, allow: Allow) -> 
         raise EnvironmentMissing(
             f"InnoDB shows its pages to nobody by SQL: run this on the server's machine, as a user who may read {file}."
         )
-    indexes = server.rows(server.flavour.indexes, name)  # (id, name, id of the table) of each
+    indexes = server.rows(server.flavour.index_sql, name)  # (id, name, id of the table) of each
     if [str(row[1]) for row in indexes] != ["PRIMARY"]:
         raise UsageError("--next knows tables of InnoDB whose primary key is their only index.")
     allow(
