@@ -106,7 +106,7 @@ def page_settings(variables: Mapping[str, str], character_bytes: int) -> dict[st
 
 
 def is_multibyte(table: Table) -> bool:
-    """Whether characters can take several bytes in a column that names no character set; True if nobody asked one."""
+    """Whether characters can take several bytes in a column that names no character set; True where nobody knows."""
     return table.settings.get(CHARACTER_BYTES) != "1"
 
 
