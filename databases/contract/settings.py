@@ -97,8 +97,7 @@ def option_values(
     """
     values = {}
     for option in declared:
-        text = (
-            parameters.get(option.name) or os.environ.get(f"KEYBENCH_{engine}_{option.name}".upper()) or option.default
-        )
+        variable = f"KEYBENCH_{engine}_{option.name}".upper()
+        text = parameters.get(option.name) or os.environ.get(variable) or option.default
         values[option.name] = option.read(text, title)
     return values

@@ -80,7 +80,7 @@ class CoordinationTable:
         """Creates the table anew, with one row for each of the load's writers. No writer has begun."""
         self.drop()
         self._run(self._dialect.create)
-        for writer in range(_RUNNER, writers):
+        for writer in range(_RUNNER, writers):  # with a row of the runner
             self._run(
                 "INSERT INTO {} (load_id, writer, stage, ahead, sent, gone) "
                 "VALUES (:load_id, :writer, :stage, 0, 0, 0)",
@@ -114,7 +114,7 @@ class CoordinationTable:
             load_id=load,
         )
         if heartbeats is None or stage is None:
-            return WritersState(_UNCLAIMED, 0, 0, True)
+            return WritersState(stage=_UNCLAIMED, row=0, heartbeats=0, stopped=True)
         return WritersState(int(stage), int(row), int(heartbeats), bool(stopped))
 
     def heartbeat(self, load: int) -> None:

@@ -60,11 +60,11 @@ class CounterProbe(ServerProbe[Server]):
 
     def after(self, table: Table) -> Iterable[Reading]:
         """The differences, or why there are none."""
-        for metric, first, last in zip(self.supplies, self._before, self.counters(table), strict=True):
-            if isinstance(first, str) or isinstance(last, str):
-                yield Reading(metric, None, "absent", last if isinstance(last, str) else str(first))  # the reason
+        for metric, before, now in zip(self.supplies, self._before, self.counters(table), strict=True):
+            if isinstance(before, str) or isinstance(now, str):
+                yield Reading(metric, None, "absent", now if isinstance(now, str) else str(before))  # the reason
             else:
-                yield Reading(metric, float(last - first), "measured", self.note(table))
+                yield Reading(metric, float(now - before), "measured", self.note(table))
 
 
 class WaitSamples(ABC, Generic[Server]):

@@ -123,7 +123,7 @@ def _in_order_of_sending(trial: JudgedTrial) -> Verdict | None:
     return equal_if(measured < expected + _SORTED_POINTS, f"leaf density {measured:.1f} %, model {expected:.1f} %")
 
 
-def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
+def _leaf_pages(trial: JudgedTrial, *, only_appends: bool) -> Verdict | None:
     """Whether the leaf pages are the model's: exactly for trials with appends only, to 5 % for trials with splits.
     `only_appends` says which of the two kinds to judge: None for a trial of the other kind, or without figures."""
     real, model = trial.values().get(Metric.LEAF_PAGES), trial.values(MODEL)
@@ -137,7 +137,7 @@ def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
     return equal_if(right, f"{real:,.0f} leaf pages, model {expected:,.0f}")
 
 
-def _after_phases(actions: Sequence[str], tolerance: float, trial: JudgedTrial) -> Verdict:
+def _after_phases(trial: JudgedTrial, *, actions: Sequence[str], tolerance: float) -> Verdict:
     """Whether the leaf pages after each phase of these actions are the model's, to a `tolerance` (a share; 0: exactly).
     Phases are named `NUMBER ACTION`."""
     leaves: dict[SubjectKind, dict[str, float]] = {SubjectKind.PHASE: {}, SubjectKind.MODEL_PHASE: {}}
@@ -181,7 +181,7 @@ def _sorted_in_bulk(trial: JudgedTrial) -> Verdict | None:
 # The questions. Engines name the loads.
 
 
-def _question(
+def _question_template(
     statement: str, meaning: str, judge: Callable[[JudgedTrial], Verdict | None], **options: bool
 ) -> Callable[..., Question]:
     """A function that makes the question from the loads that answer it, and from texts for the words in braces of the
@@ -189,96 +189,96 @@ def _question(
     return lambda *loads, **words: Question(statement.format(**words), meaning.format(**words), loads, judge, **options)
 
 
-rows_are_there = _question(
+rows_are_there = _question_template(
     "each table holds exactly the rows that the server acknowledged",
     "Layouts of every form go into their columns and come back byte for byte. A layout that fails would be missing "
     "from every report.",
     lambda _: Verdict("equal"),
     every_trial=True,
 )
-pages = _question(
+pages = _question_template(
     "the index has the leaf and branch pages of the page model",
     "The model knows where a full page is split and what fits on a page. Reports use it where a server cannot be "
     "asked.",
     partial(same_as_model, PAGES),
 )
-density = _question(
+density = _question_template(
     "the leaf pages are as full as the page model says",
     "It shows that the sizes of rows and of the space on a page are right, to the byte.",
     partial(same_as_model, DENSITY),
 )
-leaf_order = _question(
+leaf_order = _question_template(
     "the leaf pages lie in the order that the page model says",
     "It shows which page the server takes when it splits one: this is what fragmentation counts.",
     partial(same_as_model, ORDER),
 )
-split_counter = _question(
+split_counter = _question_template(
     "the server's counter of page splits is that of the page model",
     "The counter is the only figure of splits that the server gives. Splits by kind are derived from the model.",
     partial(same_as_model, (Metric.SPLIT_COUNTER,)),
 )
-log_holds_rows = _question(
+log_holds_rows = _question_template(
     "the log grows by at least the bytes of the rows",
     "A smaller figure would mean that the log's growth is read at the wrong moment, or in the wrong unit.",
     _log_holds_rows,
 )
-in_order_of_sending = _question(
+in_order_of_sending = _question_template(
     "rows are inserted in the order in which they are sent, not sorted",
     "Rows travel in arrays of parameters. A server that sorted them would leave full pages where random keys leave "
     "69 %, and every layout would look alike.",
     _in_order_of_sending,
     of_any_run=True,
 )
-all_appended = _question(
+all_appended = _question_template(
     "where keys ascend, the index has exactly the leaf pages of the page model",
     "It shows that the sizes of rows and pages are right, and that the column sorts as the adapter says: in "
     "another order the keys would not ascend.",
-    partial(_leaf_pages, True),
+    partial(_leaf_pages, only_appends=True),
     of_any_run=True,
 )
-nearly_predicted = _question(
+nearly_predicted = _question_template(
     "where pages are split, the index has the leaf pages of the page model, to 5 %",
     "Where exactly the server splits a page is not documented, so the model cannot be exact here.",
-    partial(_leaf_pages, False),
+    partial(_leaf_pages, only_appends=False),
     of_any_run=True,
 )
-rebuilt = _question(
+rebuilt = _question_template(
     "after a rebuild at a fill factor, the index has exactly the leaf pages of the page model",
     "It shows how many rows a fill factor leaves on a page.",
-    partial(_after_phases, ("rebuild",), 0.0),
+    partial(_after_phases, actions=("rebuild",), tolerance=0.0),
 )
-with_a_past = _question(
+with_a_past = _question_template(
     "after deletions and more inserts, the index has the leaf pages of the page model, to 5 %",
     "It shows what becomes of deleted rows, and of the pages that they leave empty: no document says all of it.",
-    partial(_after_phases, ("insert", "delete", "clean"), _NEAR),
+    partial(_after_phases, actions=("insert", "delete", "clean"), tolerance=_NEAR),
 )
-sorted_in_bulk = _question(
+sorted_in_bulk = _question_template(
     "rows that are loaded in bulk are sorted first, so that random keys leave full pages",
     "It shows that the driver's bulk path works and is what reports call it.",
     _sorted_in_bulk,
 )
-arrival = _question(
+arrival = _question_template(
     "the order in which several writers' rows arrived is known, from {log}",
     "The page model on a wrong order has another number of pages. If it has the server's, the order is right.",
     partial(same_as_model, (*PAGES, *DENSITY)),
 )
-by_date = _question(
+by_date = _question_template(
     "in a table by date, the index of the key is that of the page model",
     "Rows then lie in order of their creation, and the key has an index beside them. The order of arrival is "
     "known from {log}.",
     partial(same_as_model, (*PAGES, *DENSITY)),
 )
-children = _question(
+children = _question_template(
     "the index on a foreign key, which has each key four times, is that of the page model",
     "Equal keys are told apart by the place of their rows. The order of arrival is known from {log}.",
     partial(same_as_model, (*PAGES, *DENSITY)),
 )
-kinds_of_splits = _question(
+kinds_of_splits = _question_template(
     "appends, edge and interior splits in {log} are those of the page model",
     "Reports count the three apart: every growing index appends; an interior split moves half a page.",
     partial(same_as_model, KINDS),
 )
-server_keys_ascend = _question(
+server_keys_ascend = _question_template(
     "keys that the server makes in ascending order cause no splits that move rows",
     "{what_is_known}",
     _server_keys_ascend,

@@ -45,7 +45,7 @@ class Spec(NamedTuple):
     engine: str
     setup: Sequence[Sequence[str]] = ()
     """Commands that run one after the other before the server starts."""
-    server: Sequence[str] | None = None
+    server: Sequence[str] | None = None  # the command that starts it; None for a folder without a server
     stop_signal: int = signal.SIGTERM
     restart_signal: int = signal.SIGTERM
     """Ends the server in order, with all that it has in memory on the disk."""
@@ -76,7 +76,8 @@ class Spawner:
         """The directory of the server's programs: the given one, or its copy in the folder."""
 
     def make_folder(self) -> None:
-        """Makes the folder, which only the server's user can enter; SetupError if that user cannot."""
+        """Makes the folder, which only the server's user can enter; SetupError if that user cannot. Copies the programs
+        into it if that user cannot read them."""
         self._folder.mkdir(mode=0o700)
         installation = self._spec.installation
         if self._account:
@@ -152,8 +153,8 @@ class Spawner:
         """Stops the server, ends the orphans of the server and the setup commands, and removes their shared memory."""
         if server and server.poll() is None:
             stop(server, self._spec.stop_signal)
-        gone = _end_children()
-        self._remove_segments(gone | {server.pid} if server else gone)
+        orphans = _end_children()
+        self._remove_segments(orphans | ({server.pid} if server else set()))
 
     def _remove_segments(self, creators: set[int]) -> None:
         """Removes the System V shared memory that these processes made and to which no process is attached."""
@@ -245,7 +246,8 @@ class RunnerWatch:
             self._poll.register(os.pidfd_open(runner), select.POLLIN)
 
     def ends_first(self, child: subprocess.Popen[bytes] | None) -> bool:
-        """Waits until the child, if any, or the runner ends, or a request comes. Returns if the child was first."""
+        """Waits until the child (if any) or the runner ends, or a request comes. Returns whether the child was first.
+        After a request to stop, or the runner's end, all later calls return False at once."""
         descriptor = None
         if child:
             descriptor = os.pidfd_open(child.pid)  # nobody has waited for the child, so its process id is not reused
@@ -354,7 +356,7 @@ def main() -> None:
     # This process becomes the parent of its children's orphans, so that `Spawner.end` can end them.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
-        keep(spec, RunnerWatch(spec.runner, bool(more)), tell)
+        keep(spec, RunnerWatch(spec.runner, stopping=bool(more)), tell)
     except SetupError as error:
         tell(failed=str(error), log="")
 

@@ -66,8 +66,8 @@ class _State:
         self.server_pid: int | None = None
         self.started = False
         self.ended = False
-        self.failure = ""
-        self.log = ""
+        self.failure = ""  # why the server cannot be set up
+        self.log = ""  # the end of the server's log, when its file is gone
         self._unfinished_line = b""
         self._other_lines: list[str] = []
 
@@ -214,7 +214,7 @@ class PrivateFolder:
             raise EnvironmentMissing(
                 f"the directory {base} for private servers is not there: create it or set KEYBENCH_TMP."
             )
-        socket = f"{base}/{PREFIX}{self._spec.engine}-00000000{_SOCKET_NAME}"
+        socket = f"{base}/{PREFIX}{self._spec.engine}-00000000{_SOCKET_NAME}"  # the longest that there can be
         if self._spec.server and len(os.fsencode(socket)) >= _SOCKET_LIMIT:
             raise EnvironmentMissing(
                 f"the directory {base} is too long for a server's socket, whose path must stay below {_SOCKET_LIMIT} "
@@ -241,7 +241,7 @@ class PrivateFolder:
             continue
 
     def _receive(self, timeout: float) -> bool:
-        """Processes the keeper's next output, which may take up to `timeout` seconds. Returns False if none came."""
+        """Processes the keeper's next output after up to `timeout` seconds. Returns False if none came or it ended."""
         stream = self._keeper.stdout if self._keeper else None
         if stream is None:
             return False
@@ -345,6 +345,6 @@ def version_text(program: Path) -> str:
 def unpacked_folders(engine: str) -> list[Path]:
     """The folders of programs of the versions that `scripts/versions.sh` unpacked, the oldest version first."""
     # `….new` is a version that is being unpacked.
-    folders = [one for one in _UNPACKED_VERSIONS.glob(f"{engine}-*/bin") if not one.parent.name.endswith(".new")]
+    folders = [path for path in _UNPACKED_VERSIONS.glob(f"{engine}-*/bin") if not path.parent.name.endswith(".new")]
     # By the numbers in the names, so that 9 comes before 10.
     return sorted(folders, key=lambda folder: [int(part) for part in re.findall(r"\d+", folder.parent.name)])

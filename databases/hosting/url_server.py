@@ -39,6 +39,8 @@ def unreachable(address: Address, title: str, place: str, reason: str, to_check:
     return ServerError(f"the {title} server of this run does not answer: {why}.")
 
 
+LOCK_SECONDS = 2
+"""How long a run waits for the lock: `keybench clean` and a run that is ending hold it for a moment."""
 _SOCKET: Final = "unix_socket"
 _PORT: Final = re.compile(r":[0-9]*$")
 
@@ -99,10 +101,6 @@ class UrlForm:
             f"the {self.title} URL cannot be understood: write {self.example}, special characters in user and password "
             "as %XX."
         )
-
-
-LOCK_SECONDS = 2
-"""How long a run waits for the lock: `keybench clean` and a run that is ending hold it for a moment."""
 
 
 class UrlServer(Provision):

@@ -38,8 +38,8 @@ class MySqlAdmin(Queries, Admin):
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
-        self.rows(f"SET SESSION group_concat_max_len = {_SLICE_ROWS * 1024}")
-        self._holding: Connection | None = None
+        self.rows(f"SET SESSION group_concat_max_len = {_SLICE_ROWS * 1024}")  # no key has 1 KiB
+        self._holding: Connection | None = None  # of `hold_cleaning`
 
     def sessions_left(self) -> int:
         """Connections that the server's limit and this user's limit leave."""
@@ -94,19 +94,19 @@ class MySqlAdmin(Queries, Admin):
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys in order of a unique index, in slices. The server joins each slice to one value, because a row for
         each key would cost the client a call a row."""
-        unique = "row_id" if table.key == "fk" else "`key`"
-        columns = "`key`" if unique == "`key`" else f"`key`, {unique}"
+        unique_column = "row_id" if table.key == "fk" else "`key`"
+        columns = "`key`" if unique_column == "`key`" else f"`key`, {unique_column}"
         after = ""  # the condition that leaves out the slices read so far
         while True:
             ((count, joined, greatest),) = self.rows(
                 f"SELECT count(*), group_concat({_joinable(table.column)} SEPARATOR ''), "  # noqa: S608  # our own names
-                f"max({unique}) FROM "
-                f"(SELECT {columns} FROM {ddl.name(table)} {after} ORDER BY {unique} LIMIT {_SLICE_ROWS}) part"
+                f"max({unique_column}) FROM "
+                f"(SELECT {columns} FROM {ddl.name(table)} {after} ORDER BY {unique_column} LIMIT {_SLICE_ROWS}) part"
             )
             if not count:
                 return
             yield _keys(table.column, joined, count)
-            after = f"WHERE {unique} > " + self.raw.escape(greatest)  # bytes, text or a number
+            after = f"WHERE {unique_column} > " + self.raw.escape(greatest)  # bytes, text or a number
 
     def ordered_keys(self, table: Table) -> EncodedKeys:
         """All keys, sorted by the server."""
@@ -139,8 +139,8 @@ class MySqlAdmin(Queries, Admin):
         return True
 
     def _purge(self) -> None:
-        """Waits until purge has removed deleted rows for good; where the server has no setting for that, at most
-        `_MOST_PURGE_SECONDS`. Does nothing on somebody's own server, which others use too."""
+        """Ends `hold_cleaning` and waits until purge has removed deleted rows for good: where the server has no setting
+        for that, at most `_MOST_PURGE_SECONDS`. Does nothing on somebody's own server, which others use too."""
         if not self.private:
             return
         self._release()
@@ -187,7 +187,7 @@ class MySqlAdmin(Queries, Admin):
         return probes.index_bytes(self, table)
 
     def settle(self, table: Table) -> None:
-        """Waits for purge, which removes deleted rows of all tables in the background."""
+        """Ends `hold_cleaning`, and waits for purge, which removes deleted rows of all tables in the background."""
         self._release()
         if self.private and not self.flavour.purges_on_demand:
             self.rows(f"ANALYZE TABLE {ddl.name(table)}")  # wakes purge, which may sleep for a second
@@ -213,7 +213,7 @@ class MySqlAdmin(Queries, Admin):
         """ALTER TABLE … FORCE, which builds all of the table's indexes again from sorted rows, in a new file.
         `innodb_fill_factor` is a setting of the whole server. On a server that keybench started it is changed for the
         statement and then put back. UsageError for a fill factor that InnoDB does not have, and for another one than
-        that of somebody's own server."""
+        that of somebody's own server. Ends `hold_cleaning`."""
         require_fill_factor(fill)
         before = int(self.value("SELECT @@GLOBAL.innodb_fill_factor"))
         if fill != before and not self.private:

@@ -129,8 +129,8 @@ class Queries(DbApiConnection):
         return self.address.server != "url"
 
     def execute(self, cursor: Any, statement: str, values: tuple[object, ...]) -> None:
-        """Executes a statement. Each `%` in a text is doubled, because the driver formats it even without values. Bytes
-        without values are sent as they are (None)."""
+        """Executes a statement. A text must have each `%` doubled, because the driver formats it even without values.
+        Bytes without values are sent as they are (None)."""
         cursor.execute(statement, values if isinstance(statement, str) else values or None)
 
     def failure(self, error: Any) -> ServerError:

@@ -55,16 +55,16 @@ def create(table: Table) -> str:
     default = f" {table.server_keys.declaration}" if table.server_keys else ""
     columns = f"`key` {core.sql_type(table.column)} NOT NULL{default}{payload if table.payload else ''}"
     columns += ", status int NOT NULL DEFAULT 0" if table.status else ""
-    option = f" COMMENT 'MERGE_THRESHOLD={merge}'" if (merge := table.settings.get("merge_threshold")) else ""
+    index_comment = f" COMMENT 'MERGE_THRESHOLD={merge}'" if (merge := table.settings.get("merge_threshold")) else ""
     if table.key == "clustered":
-        columns += f", PRIMARY KEY (`key`){option}"
+        columns += f", PRIMARY KEY (`key`){index_comment}"
     elif table.by_date:
-        columns = f"created bigint NOT NULL, {columns}, PRIMARY KEY (created, `key`){option}"
-        columns += f", UNIQUE KEY `key` (`key`){option}"
+        columns = f"created bigint NOT NULL, {columns}, PRIMARY KEY (created, `key`){index_comment}"
+        columns += f", UNIQUE KEY `key` (`key`){index_comment}"
     else:
         unique = "" if table.key == "fk" else "UNIQUE "
-        columns = f"row_id bigint NOT NULL AUTO_INCREMENT, {columns}, PRIMARY KEY (row_id){option}"
-        columns += f", {unique}KEY `key` (`key`){option}"
+        columns = f"row_id bigint NOT NULL AUTO_INCREMENT, {columns}, PRIMARY KEY (row_id){index_comment}"
+        columns += f", {unique}KEY `key` (`key`){index_comment}"
     columns += ", KEY status (status)" if table.status else ""
     return f"CREATE TABLE {name(table)} ({columns}) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = '{COMMENT}'"
 
@@ -109,6 +109,8 @@ _SAME_KEY = {
 }
 """By (form, new column): a default that is the row's key in the new column's type."""
 _A_MOMENT = "For a moment: no row is read."
+_SWAP = "DROP PRIMARY KEY, ADD PRIMARY KEY (id_new), ADD UNIQUE KEY id_old (id),\n  ALGORITHM = INPLACE"
+_SWAP_NOTE = "Builds the table again in the order of the new key. The old key keeps an index."
 _ONLINE = (
     "Reads and writes go on; at its beginning and end it waits for all transactions on the table, and new ones wait "
     "behind it: set lock_wait_timeout."
@@ -253,44 +255,48 @@ class Advised:
         ]
 
     def converting(self, table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:
-        """A new key beside the old one. New rows get it from a default, which can be the old key in the new type; old
-        rows get it in batches, or from the server that numbers them. Then the table is built again in the order of the
-        new key, and the two columns change names."""
-        declaration, note = self._default(into)
-        old_type, new_type = core.sql_type(table.column), core.sql_type(into.column)
-        swap = "DROP PRIMARY KEY, ADD PRIMARY KEY (id_new), ADD UNIQUE KEY id_old (id),\n  ALGORITHM = INPLACE"
-        swap_note = "Builds the table again in the order of the new key. The old key keeps an index."
-        if "AUTO" in declaration:  # AUTO_INCREMENT
-            change = f"ADD COLUMN id_new {new_type} NOT NULL {declaration},\n  {swap}, LOCK = SHARED"
-            locks = "Reads go on; writes wait until it ends: stop the application if it cannot wait so long."
-            steps = [
-                self._altering(table, change, f"Numbers the rows. {swap_note}", locks),
-                Statement("", core.FILL_CHILDREN),
-            ]
-            new_default = ""
-        else:
-            rfc = table.column.order == "rfc"  # bytes in another order are not those of the text
-            same_key = _SAME_KEY.get((table.column.form, into.column.name)) if rfc else None
-            # The default until the columns change names. If the application is to make keys, any unique one will do.
-            default = same_key if same_keys else declaration or _UNIQUE.get(into.column.name)
-            if not default:
-                return [UNTESTED]
-            change = f"MODIFY id_new {new_type} NOT NULL {default},\n  {swap}, LOCK = NONE"
-            if table.column.form != "int" and not self._default(table)[0]:  # then nothing gives new rows an old key
-                change = f"MODIFY id {old_type} NULL,\n  {change}"
-                swap_note += " MODIFY takes away a default of id: repeat it there, if it has one."
-            fill = core.FILL_SAME_KEYS if same_keys else core.FILL_NEW_KEYS
-            steps = [
-                self._altering(table, f"ADD COLUMN id_new {new_type}", note, _A_MOMENT),
-                self._altering(table, f"ALTER COLUMN id_new SET {default}", "New rows get both keys.", _A_MOMENT),
-                Statement("", f"{fill} {core.FILL_CHILDREN}"),
-                self._altering(table, change, swap_note, _ONLINE),
-            ]
-            new_default = "" if declaration == default else f"SET {declaration}" if declaration else "DROP DEFAULT"
-        steps.append(Statement("", core.STANDSTILL))
-        if new_default:
-            steps.append(self._altering(table, f"ALTER COLUMN id_new {new_default}", "", _A_MOMENT))
+        """Adds a key, puts the table in its order (`_numbered`, `_filled`), and swaps the names of the two columns."""
+        is_numbered = "AUTO" in self._default(into)[0]  # AUTO_INCREMENT
+        steps = self._numbered(table, into) if is_numbered else self._filled(table, into, same_keys=same_keys)
+        if not steps:
+            return [UNTESTED]
         rename = "RENAME COLUMN id TO id_old, RENAME COLUMN id_new TO id"
         at_once = "SET foreign_key_checks = 0 before it adds the foreign key at once, unchecked."
         last_step = Statement("", f"{core.AFTER_STANDSTILL} {at_once}")
         return [*steps, self._altering(table, rename, "", _A_MOMENT), last_step]
+
+    def _numbered(self, table: KeyedTable, into: KeyedTable) -> list[Statement]:
+        """The steps of `converting` before the columns change names, where the server numbers all rows."""
+        declaration, _ = self._default(into)
+        locks = "Reads go on; writes wait until it ends: stop the application if it cannot wait so long."
+        change = f"ADD COLUMN id_new {core.sql_type(into.column)} NOT NULL {declaration},\n  {_SWAP}, LOCK = SHARED"
+        numbering = self._altering(table, change, f"Numbers the rows. {_SWAP_NOTE}", locks)
+        return [numbering, Statement("", core.FILL_CHILDREN), Statement("", core.STANDSTILL)]
+
+    def _filled(self, table: KeyedTable, into: KeyedTable, *, same_keys: bool) -> list[Statement]:
+        """The same steps where new rows get the new key from a default, which can be the old key in the new type, and
+        old rows get it in batches. Empty if no default is known."""
+        declaration, note = self._default(into)
+        old_type, new_type = core.sql_type(table.column), core.sql_type(into.column)
+        rfc = table.column.order == "rfc"  # bytes in another order are not those of the text
+        same_key = _SAME_KEY.get((table.column.form, into.column.name)) if rfc else None
+        # The default until the columns change names. If the application is to make keys, any unique one will do.
+        default = same_key if same_keys else declaration or _UNIQUE.get(into.column.name)
+        if not default:
+            return []
+        change, swap_note = f"MODIFY id_new {new_type} NOT NULL {default},\n  {_SWAP}, LOCK = NONE", _SWAP_NOTE
+        if table.column.form != "int" and not self._default(table)[0]:  # then nothing gives new rows an old key
+            change = f"MODIFY id {old_type} NULL,\n  {change}"
+            swap_note += " MODIFY takes away a default of id: repeat it there, if it has one."
+        fill = core.FILL_SAME_KEYS if same_keys else core.FILL_NEW_KEYS
+        steps = [
+            self._altering(table, f"ADD COLUMN id_new {new_type}", note, _A_MOMENT),
+            self._altering(table, f"ALTER COLUMN id_new SET {default}", "New rows get both keys.", _A_MOMENT),
+            Statement("", f"{fill} {core.FILL_CHILDREN}"),
+            self._altering(table, change, swap_note, _ONLINE),
+            Statement("", core.STANDSTILL),
+        ]
+        if declaration != default:
+            last_default = f"SET {declaration}" if declaration else "DROP DEFAULT"
+            steps.append(self._altering(table, f"ALTER COLUMN id_new {last_default}", "", _A_MOMENT))
+        return steps

@@ -99,7 +99,7 @@ class Flavour:
     """Statements at the start of each connection."""
     metric_enabled: str
     """Condition under which the counter of a row of INNODB_METRICS is running."""
-    indexes: str
+    index_sql: str
     """Query for (index id, index name, table id) of the table `%s`, in InnoDB's spelling."""
     image: str
     """Docker's official image."""
@@ -126,7 +126,7 @@ MARIADB = Flavour(
     settings={"innodb_log_file_size": "512M", "innodb_change_buffering": "none"},
     session=("SET in_predicate_conversion_threshold = 0",),  # a long IN list stays a list of keys, not a join
     metric_enabled="ENABLED = 1",
-    indexes=(
+    index_sql=(
         "SELECT i.index_id, i.name, i.table_id FROM information_schema.innodb_sys_indexes i "
         "JOIN information_schema.innodb_sys_tables t USING (table_id) WHERE t.name = %s"
     ),
@@ -159,7 +159,7 @@ MYSQL = Flavour(
     },
     session=("SET information_schema_stats_expiry = 0",),
     metric_enabled="STATUS = 'enabled'",
-    indexes=(
+    index_sql=(
         "SELECT i.index_id, i.name, i.table_id FROM information_schema.innodb_indexes i "
         "JOIN information_schema.innodb_tables t USING (table_id) WHERE t.name = %s"
     ),

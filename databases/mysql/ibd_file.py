@@ -65,7 +65,7 @@ class IndexPages:
 
 
 def pages_of(path: Path, page_bytes: int) -> NDArray[np.uint8]:
-    """All pages of a file in order, mapped from disk: uint8 (n, page bytes)."""
+    """All whole pages of a file in order, mapped from disk: uint8 (n, page bytes)."""
     pages = np.memmap(path, np.uint8, mode="r")
     return pages[: len(pages) // page_bytes * page_bytes].reshape(-1, page_bytes)
 
@@ -129,11 +129,11 @@ def _allocated(pages: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """(n,): whether each page is in use. A page that was given back keeps its contents until it is used again."""
     page_bytes = pages.shape[1]
     extent = extent_pages(page_bytes)
-    length = _BITMAP + extent // 4  # bytes of a descriptor
+    descriptor_bytes = _BITMAP + extent // 4  # a bitmap has two bits for each page of the extent
     # Of as many pages as a page has bytes, the first one has the descriptors of all their extents.
-    descriptors = pages[::page_bytes, _DESCRIPTORS : _DESCRIPTORS + page_bytes // extent * length]
-    bitmaps = descriptors.reshape(-1, length)[:, _BITMAP:]
-    free = np.unpackbits(np.ascontiguousarray(bitmaps), bitorder="little")[::2]
+    descriptors = pages[::page_bytes, _DESCRIPTORS : _DESCRIPTORS + page_bytes // extent * descriptor_bytes]
+    bitmaps = descriptors.reshape(-1, descriptor_bytes)[:, _BITMAP:]
+    free = np.unpackbits(np.ascontiguousarray(bitmaps), bitorder="little")[::2]  # the lower bits
     return ~free[: len(pages)].astype(np.bool_)
 
 
@@ -176,15 +176,15 @@ _OWNERS = {1: spaces.NOBODY, 2: spaces.SHARED, 3: spaces.SHARED}
 def index_pages(pages: Pages, index: IndexPages, column: Column) -> InnodbPages:
     """All that the page model needs to go on from a clustered index; `pages` are all of its file.
     UnreadableError if the file holds another index."""
-    heaps, levels, records = [], [], []
+    heaps, levels, records_by_level = [], [], []
     for numbers in index.levels:  # leaves first
         level_pages = pages[numbers]
         heap, counts, at = _heaps(level_pages)
         heaps.append(heap)
         levels.append(Level(numbers, counts))
-        records.append((level_pages, counts, at))
+        records_by_level.append((level_pages, counts, at))  # what `_keys` takes
     # The borders between leaves are the keys on the level above them.
-    borders = None if len(levels) == 1 else _keys(*records[1], column)
+    borders = None if len(levels) == 1 else _keys(*records_by_level[1], column)
     root = int(index.levels[-1][0])
     no_pages = np.empty(0, np.int64)
     return InnodbPages(  # `free` and `next_page` are not needed: `extents` says which pages are free
@@ -223,24 +223,24 @@ def records_of(pages: Pages, most_bytes: int) -> tuple[Integers, Integers, Integ
 
 
 def _heaps(pages: Pages) -> tuple[Heaps, Integers, Integers]:
-    """(the heaps of these pages, the records of each, where each record begins in its page)."""
+    """(the heaps of these pages, how many records each has, where each record begins in its page)."""
     n = len(pages)
     owner, step, where = records_of(pages, 1)
-    every = np.arange(n)
+    all_pages = np.arange(n)
     # The position in key order of the record inserted last; -1 if the page does not know it.
-    offset_of_last, last = _words(pages, every, np.full(n, 48)), np.full(n, -1)
+    offset_of_last, last = _words(pages, all_pages, np.full(n, 48)), np.full(n, -1)
     is_last = where == offset_of_last[owner]
     last[owner[is_last]] = step[is_last]
     # The number of places, without those of the two system records; its top bit tells the row format.
-    tops = (_words(pages, every, np.full(n, 42)) & 0x7FFF) - 2
-    heaps = Heaps(_place(pages, owner, where), [list(_freed(one)) for one in pages], tops, last)
+    tops = (_words(pages, all_pages, np.full(n, 42)) & 0x7FFF) - 2
+    heaps = Heaps(_place(pages, owner, where), [list(_freed(page)) for page in pages], tops, last)
     return heaps, np.bincount(owner, minlength=n), where
 
 
 def record_bytes(pages: Pages) -> int:
     """Bytes of each record of these pages. UsageError if they have several sizes, which no page model knows."""
-    every = np.arange(len(pages))
-    top, garbage, count = (_words(pages, every, np.full(len(pages), at)) for at in (40, 46, 54))  # as in `_FIELDS`
+    all_pages = np.arange(len(pages))
+    top, garbage, count = (_words(pages, all_pages, np.full(len(pages), at)) for at in (40, 46, 54))  # `_FIELDS`
     sizes, rest = np.divmod(top - _RECORDS - garbage, np.maximum(count, 1))  # a page may have no record
     if len(set(sizes[count > 0])) != 1 or rest.any():
         raise UsageError("rows of this table have several sizes, which its page model does not know.")
@@ -268,8 +268,8 @@ def _freed(page: Pages) -> Iterator[int]:
 
 
 def _keys(pages: Pages, counts: Integers, at: Integers, column: Column) -> NDArray[np.uint8] | Integers:
-    """The keys of all node pointers of a level, as `Column.encode` gives them, without that of the first. `pages` are
-    the level's, `counts` the records of each page; `at` is where each record begins in its page."""
+    """The keys of all node pointers of a level, as `Column.encode` gives them, without that of the first, which is no
+    border. `pages` are the level's, `counts` how many records each has; `at` is where each begins in its page."""
     owner = np.repeat(np.arange(len(counts)), counts)
     return _decoded(pages[owner[:, None], at[:, None] + np.arange(column.width)][1:], column)
 
@@ -288,7 +288,7 @@ def _extents(pages: Pages, root: int) -> Extents:
     (pages, bytes); `root`: the number of the index's root."""
     page_bytes, extent = pages.shape[1], extent_pages(pages.shape[1])
     descriptor_bytes, head = _BITMAP + extent // 4, pages[0]  # a bitmap has two bits for each page of the extent
-    size, limit = _read(head, 46, 4), _read(head, 50, 4)
+    size, limit = _read(head, 46, 4), _read(head, 50, 4)  # pages of the file; those whose extents are initialised
 
     def descriptor(number: int) -> Pages:
         """The descriptor of an extent. A descriptor page has those of as many pages as it has bytes, itself first."""

@@ -50,28 +50,28 @@ class MySqlInspector(Inspector):
         self._database = database
         try:
             self._version = str(server.value("SELECT version()"))
-            mariadb = server.flavour is MARIADB
+            is_mariadb = server.flavour is MARIADB
             for statement in (
                 "SET SESSION TRANSACTION READ ONLY",
                 f"SET SESSION lock_wait_timeout = {LOCK_SECONDS}",
                 f"SET SESSION innodb_lock_wait_timeout = {LOCK_SECONDS}",
             ):
                 server.rows(statement)
-            limit, per_second = ("max_statement_time", 1) if mariadb else ("max_execution_time", 1000)
+            limit, per_second = ("max_statement_time", 1) if is_mariadb else ("max_execution_time", 1000)
             before = float(server.value(f"SELECT @@{limit}")) / per_second  # 0: none; a lower one stays
             self._seconds = min(before or STATEMENT_SECONDS, STATEMENT_SECONDS)
             server.rows(f"SET SESSION {limit} = {self._seconds * per_second:g}")
             server.limit(STATEMENT_SECONDS + SILENT_SECONDS)
             self._page_bytes = int(server.value("SELECT @@innodb_page_size"))
-            self._statistics = self._may("SELECT 1 FROM mysql.innodb_index_stats LIMIT 1")
-            self._counters = self._may("SELECT 1 FROM performance_schema.table_io_waits_summary_by_table LIMIT 1")
+            self._sees_statistics = self._may("SELECT 1 FROM mysql.innodb_index_stats LIMIT 1")
+            self._sees_counters = self._may("SELECT 1 FROM performance_schema.table_io_waits_summary_by_table LIMIT 1")
             self._since = self._started()
         except BaseException:
             server.close()
             raise
-        self._facts: dict[str, Facts] = {}
-        self._columns: dict[str, dict[str, ColumnFacts]] = {}
-        self._samples: dict[tuple[str, str], tuple[SampleHere, float]] = {}
+        self._facts: dict[str, Facts] = {}  # by the table's full name; `tables` fills it
+        self._columns: dict[str, dict[str, ColumnFacts]] = {}  # by that and the column's name; `details` fills it
+        self._samples: dict[tuple[str, str], tuple[SampleHere, float]] = {}  # by table and index (`_sampled`)
 
     def _may(self, query: str) -> bool:
         """Whether this user may run the query, and it returns a row."""
@@ -90,12 +90,12 @@ class MySqlInspector(Inspector):
     def about(self) -> About:
         """The server, and what this user cannot know on it."""
         caveats = ["The order of an index's pages is unknown: InnoDB shows it to nobody by SQL."]
-        if not self._statistics:
+        if not self._sees_statistics:
             caveats.append(
                 "This user may not read InnoDB's statistics (GRANT SELECT ON mysql.innodb_index_stats): the density of "
                 "indexes is estimated from the size of the whole table, and that of secondary indexes is unknown."
             )
-        if not self._counters:
+        if not self._sees_counters:
             caveats.append(
                 "Nobody knows how many rows are inserted a day: performance_schema is off or may not be read."
             )
@@ -113,7 +113,7 @@ class MySqlInspector(Inspector):
         )
 
     def tables(self) -> Sequence[TableHere]:
-        """All tables and views of the URL's database, or of all, the largest first, with their partitions."""
+        """All tables and views of the URL's database, or of all, the largest first, with partitions. Fills `_facts`."""
         condition = "table_schema = %s" if self._database else f"table_schema NOT IN {_SYSTEM}"
         values = [self._database] if self._database else []
         listed = []
@@ -134,6 +134,7 @@ class MySqlInspector(Inspector):
                 "FROM information_schema.referential_constraints GROUP BY 1, 2"
             )
         }
+        # Then the tables, each with its partitions behind it.
         for schema, name, kind, engine, rows, data, index in self._server.rows(
             "SELECT table_schema, table_name, table_type, engine, table_rows, data_length, index_length "  # noqa: S608
             f"FROM information_schema.tables WHERE {condition} ORDER BY data_length + index_length DESC, 1, 2",
@@ -153,34 +154,32 @@ class MySqlInspector(Inspector):
             listed.append(table)
             self._facts[table.full_name] = Facts(str(schema), str(name), partition="", data_bytes=int(data or 0))
             for part, part_rows, part_data, part_index in partitions:
-                partition_here = TableHere(
+                part_table = TableHere(
                     str(schema), f"{name} PARTITION ({part})", "table", table.full_name, rows=part_rows,
                     bytes=part_data + part_index, refused=refused,
                 )  # fmt: skip
-                listed.append(partition_here)
-                self._facts[partition_here.full_name] = Facts(
-                    str(schema), str(name), partition=part, data_bytes=part_data
-                )
+                listed.append(part_table)
+                self._facts[part_table.full_name] = Facts(str(schema), str(name), partition=part, data_bytes=part_data)
         return listed
 
     def details(self, table: TableHere) -> TableHere:
         """The table with its rows (counted if it is small, else InnoDB's estimate), those inserted, and their bytes."""
-        at = self._facts[table.full_name]
-        by_name = self._columns[table.full_name] = columns(self._server, at)
+        facts = self._facts[table.full_name]
+        by_name = self._columns[table.full_name] = columns(self._server, facts)
         rows, origin = table.rows, "InnoDB's estimate"
-        if at.data_bytes <= _COUNTED * self._page_bytes:
-            rows, origin = float(self._server.value(f"SELECT count(*) FROM {at.from_sql}")), "counted"  # noqa: S608
+        if facts.data_bytes <= _COUNTED * self._page_bytes:
+            rows, origin = float(self._server.value(f"SELECT count(*) FROM {facts.from_sql}")), "counted"  # noqa: S608
         inserted = None
-        if self._counters and not at.partition:
+        if self._sees_counters and not facts.partition:
             counted = self._server.rows(
                 "SELECT count_insert FROM performance_schema.table_io_waits_summary_by_table "
                 "WHERE object_schema = %s AND object_name = %s",
-                *at.place,
+                *facts.place,
             )
             inserted = int(counted[0][0]) if counted else None
         widths = " + ".join(column.bytes_sql for column in by_name.values())
         mean = self._server.value(
-            f"SELECT avg(w) FROM (SELECT {widths} AS w FROM {at.from_sql} LIMIT {PAGES}) AS rows_of_some"  # noqa: S608
+            f"SELECT avg(w) FROM (SELECT {widths} AS w FROM {facts.from_sql} LIMIT {PAGES}) AS rows_of_some"  # noqa: S608
         )
         return replace(
             table, rows=rows, rows_from=origin, inserted=inserted, since=self._since,
@@ -189,12 +188,12 @@ class MySqlInspector(Inspector):
 
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
         """Its primary key, unique indexes and foreign keys (which always have an index in InnoDB)."""
-        at, by_name = self._facts[table.full_name], self._columns[table.full_name]
+        facts, by_name = self._facts[table.full_name], self._columns[table.full_name]
         foreign_keys = first_row_and_columns(
             self._server.rows(
                 "SELECT constraint_name, column_name FROM information_schema.key_column_usage WHERE table_schema = %s "
                 "AND table_name = %s AND referenced_table_name IS NOT NULL ORDER BY constraint_name, ordinal_position",
-                *at.place,
+                *facts.place,
             ),
             name=0,
             column=1,
@@ -204,7 +203,7 @@ class MySqlInspector(Inspector):
                 "SELECT index_name, non_unique, column_name, index_type FROM information_schema.statistics "
                 "WHERE table_schema = %s AND table_name = %s "
                 "ORDER BY index_name = 'PRIMARY' DESC, non_unique, index_name, seq_in_index",
-                *at.place,
+                *facts.place,
             ),
             name=0,
             column=2,
@@ -214,7 +213,7 @@ class MySqlInspector(Inspector):
         for index, ((_, non_unique, _, method), names) in indexes.items():
             is_table = index == "PRIMARY"
             roles = key_roles(names, columns_of_foreign_keys, primary=is_table, unique=not int(non_unique))
-            if roles and method == "BTREE" and all(name in by_name for name in names):  # it lacks virtual columns
+            if roles and method == "BTREE" and all(name in by_name for name in names):  # no virtual ones
                 key = tuple(_column(by_name[name]) for name in names)
                 result.append(IndexHere(index, key, roles, is_table=is_table))
         return result
@@ -227,24 +226,24 @@ class MySqlInspector(Inspector):
         """(the sample, the mean bytes of a record in the index); read once for each index."""
         key = (table.full_name, index.name)
         if key not in self._samples:
-            at, by_name = self._facts[table.full_name], self._columns[table.full_name]
+            facts, by_name = self._facts[table.full_name], self._columns[table.full_name]
             clustered = next((each for each in self.indexes(table) if each.is_table), None)
             primary = [by_name[column] for column in clustered.columns] if clustered else []
-            self._samples[key] = RowSampler(self._server, at, by_name, primary).look_up(table, index)
+            self._samples[key] = RowSampler(self._server, facts, by_name, primary).look_up(table, index)
         return self._samples[key]
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:  # noqa: ARG002
         """The index's size by InnoDB's statistics, which it renews when a tenth of the rows have changed; and its fill,
-        by the number of rows and the mean bytes of a record."""
-        at = self._facts[table.full_name]
+        by the number of rows and the mean bytes of a record: `missing` says so, in place of an `error`."""
+        facts = self._facts[table.full_name]
         leaves = size = None
-        if self._statistics:
-            # A partition has a table's name; servers differ in the case of its P.
-            names = [f"{at.table}#{p}#{at.partition}" for p in "Pp"] if at.partition else [at.table, at.table]
+        if self._sees_statistics:
+            # A partition has a table's name; servers differ in the case of its P. The query takes two names.
+            names = [f"{facts.table}#{p}#{facts.partition}" for p in "Pp"] if facts.partition else [facts.table] * 2
             statistics = self._server.rows(
                 "SELECT stat_name, stat_value FROM mysql.innodb_index_stats WHERE database_name = %s "
                 "AND table_name IN (%s, %s) AND index_name = %s AND stat_name IN ('size', 'n_leaf_pages')",
-                at.schema,
+                facts.schema,
                 *names,
                 index.name,
             )
@@ -258,7 +257,7 @@ class MySqlInspector(Inspector):
         if leaves is None and not index.is_table:
             return PagesHere(missing="this user may not read InnoDB's statistics, which alone have this index's size.")
         if leaves is None:
-            size = at.data_bytes // self._page_bytes
+            size = facts.data_bytes // self._page_bytes
             leaves = max(1, size - 1)  # nearly all pages are leaves
         _, record_bytes = self._sampled(table, index)
         room = self._page_bytes - PAGE_HEADER
@@ -288,7 +287,7 @@ class MySqlInspector(Inspector):
         self._server.close()
 
 
-_SYSTEM: Final = ("mysql", "information_schema", "performance_schema", "sys")
+_SYSTEM: Final = ("mysql", "information_schema", "performance_schema", "sys")  # printed, it is a list in SQL
 _FORMS: Final[dict[str, Form]] = {
     "uuid": "uuid", "binary": "bytes", "varbinary": "bytes", "char": "text", "varchar": "text",
     "tinyint": "int", "smallint": "int", "mediumint": "int", "int": "int", "bigint": "int", "datetime": "number",
@@ -312,16 +311,16 @@ def _column(column: ColumnFacts) -> ColumnHere:
     return ColumnHere(column.name, column.sql_type, form, "mariadb" if column.kind == "uuid" else "rfc", most)
 
 
-def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:
-    """The stored columns of a table by name, in its order."""
+def columns(server: Queries, facts: Facts) -> dict[str, ColumnFacts]:
+    """The stored columns of a table by name, in its order: all but those that are computed when they are read."""
     by_name = {}
     for name, kind, sql_type, nullable, extra, most_bytes, charset, precision, scale, fraction in server.rows(
         "SELECT c.column_name, c.data_type, c.column_type, c.is_nullable, c.extra, c.character_octet_length, "
         "c.character_set_name, c.numeric_precision, c.numeric_scale, c.datetime_precision "
         "FROM information_schema.columns c WHERE c.table_schema = %s AND c.table_name = %s ORDER BY c.ordinal_position",
-        *at.place,
+        *facts.place,
     ):
-        if "VIRTUAL GENERATED" in str(extra).upper():  # computed when it is read
+        if "VIRTUAL GENERATED" in str(extra).upper():
             continue
         width = _width(str(kind), most_bytes, charset, precision, scale, int(fraction or 0))
         long = width is None and int(most_bytes or 0) > _SHORT

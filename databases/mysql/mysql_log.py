@@ -44,11 +44,11 @@ def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers
     """Pieces of the log between two positions, each with its records that insert (`redo_log.Windows`). Both positions
     are between mini-transactions. UnreadableError if the log cannot be read."""
     files = _files_between(folder, begin, end)
-    at, last, fresh = _offset(begin), _offset(end), True  # offsets in the stream
+    at, last, fresh = _offset(begin), _offset(end), True  # offsets in the stream; `fresh`: see `_records`
     while at < last:
         # 1. The blocks of this window, `first` to before `stop`, and the stream in them from `at` on.
         first = at // BODY
-        stop = min(-(-last // BODY), first + _WINDOW)
+        stop = min(-(-last // BODY), first + _WINDOW)  # rounded up: the block of `last`, too
         blocks = _blocks(files, first, stop, last)
         body = blocks["body"][:, :BODY].ravel()[at - first * BODY : last - first * BODY]
         data = np.concatenate([body, np.zeros(LONGEST, np.uint8)])
@@ -56,7 +56,7 @@ def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers
         records = np.empty((len(data) // SMALLEST, FIELDS), np.int64)
         groups = np.zeros(len(blocks) + 1, np.int64)
         ahead = LONGEST if stop * BODY < last else 0
-        read, count, problem, fresh = records_of(data, at - first * BODY, ahead, fresh, records, groups)
+        read, count, problem, fresh = _records(data, at - first * BODY, ahead, fresh, records, groups)
         if problem != WHOLE:
             what = "is damaged" if problem == DAMAGED else f"is of type {problem}, which keybench does not know"
             raise UnreadableError(f"its record at {_position(at + read):,} {what}.")
@@ -173,7 +173,7 @@ def _index_end(data: Bytes, at: int) -> int:
     if flags & (_COMPACT | _VERSIONED):
         at += 2
     if flags & _COMPACT:
-        at += (4 if flags & _INSTANT else 2) + 2 * fields
+        at += (4 if flags & _INSTANT else 2) + 2 * fields  # one or two numbers of columns, the length of each field
     if flags & _VERSIONED:
         changed = _two(data, at)
         at += 2
@@ -189,13 +189,13 @@ def _index_end(data: Bytes, at: int) -> int:
 def _updated_end(data: Bytes, at: int) -> int:
     """The end of the new values, from `at`, of a record that is updated in place (row_upd_index_parse). 0 if there is
     none within `data`."""
-    at += 1
+    at += 1  # the record's flags
     fields = read_number(data, at)
     at += number_bytes(data[at])
     for _ in range(fields):
         if at >= len(data) - 10:
             return 0
-        at += number_bytes(data[at])
+        at += number_bytes(data[at])  # the field's number
         length = read_number(data, at)
         at += number_bytes(data[at]) + (0 if length == _NULL else length)
     return at
@@ -204,11 +204,11 @@ def _updated_end(data: Bytes, at: int) -> int:
 @kernel
 def _metadata_end(data: Bytes, at: int) -> int:
     """The end of a table's changed counters that begin at `at` (dict0dd.cc); 0 if they are of another kind."""
-    at += wide_bytes(data, at)
-    at += wide_bytes(data, at)
+    at += wide_bytes(data, at)  # the table's id
+    at += wide_bytes(data, at)  # the version of its counters
     kind = data[at]
     at += 1
-    if kind == 1:  # damaged indexes
+    if kind == 1:  # damaged indexes: their count in one byte, then tablespace and id of each
         return at + 1 + 12 * int64(data[at])
     return at + wide_bytes(data, at) if kind == 2 else 0  # the last number of an AUTO_INCREMENT
 
@@ -217,11 +217,11 @@ def _metadata_end(data: Bytes, at: int) -> int:
 def _of_index_end(data: Bytes, at: int, kind: int) -> int:
     """The end of a record of type `kind` that begins, at `at`, with an index's description; 0 if it cannot be told."""
     at = _index_end(data, at)
-    if at == 0 or at >= len(data) - 64:
+    if at == 0 or at >= len(data) - 64:  # what is read here without a check is shorter
         return 0
     if kind in (_DELETE_MARK, _UPDATE):
-        at += 2 if kind == _DELETE_MARK else 1
-        at += number_bytes(data[at]) + _ROLL_POINTER
+        at += 2 if kind == _DELETE_MARK else 1  # flags, and whether the mark is set
+        at += number_bytes(data[at]) + _ROLL_POINTER  # the position of the hidden columns, and the pointer
         at += number_bytes(data[at]) + 4 + 2  # the transaction: the high half compressed; the record's place
         return at if kind == _DELETE_MARK else _updated_end(data, at)
     if kind == _COPY:
@@ -273,15 +273,15 @@ def _inserted_bytes(data: Bytes, at: int, n: int) -> tuple[int, int]:
     at += 2  # the offset of the record before it
     length = read_number(data, at)
     at += number_bytes(data[at])
-    if length & 1:  # what else differs from the record before it
+    if length & 1:  # then: flags, and two numbers that compare it with the record before it
         at += 1
         at += number_bytes(data[at])
         at += number_bytes(data[at])
-    return at, at + (length >> 1)
+    return at, at + (length >> 1)  # the lowest bit is no part of the length
 
 
 @kernel
-def records_of(
+def _records(
     data: Bytes, shift: int, ahead: int, fresh: bool, records: Numbers, groups: Numbers
 ) -> tuple[int, int, int, bool]:
     """Reads records while more than `ahead` bytes follow. Returns (bytes read, records noted, type of an unknown record

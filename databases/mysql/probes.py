@@ -241,7 +241,7 @@ def table_id(server: Queries, table: Table) -> int:
 
 def _ids(server: Queries, table: Table, name: str) -> tuple[int, int]:
     """InnoDB's (id of the index of that name, id of its table); ServerError if there is none."""
-    for index_number, index_name, table_number in server.rows(server.flavour.indexes, innodb_name(table)):
+    for index_number, index_name, table_number in server.rows(server.flavour.index_sql, innodb_name(table)):
         if index_name == name:
             return int(index_number), int(table_number)
     raise _no_table(server, table)
@@ -272,7 +272,7 @@ def index_bytes(server: Queries, table: Table) -> int:
 
 def leaf_pages(server: Queries, table: Table) -> int | None:
     """Leaf pages of the key's index, which ANALYZE TABLE counts exactly, by the index's segment; None where the server
-    stores no statistics. ServerError where this user may not read them."""
+    stores no statistics. ServerError where this user may not read them. Changes the table's STATS_SAMPLE_PAGES."""
     # A sample of more pages than the index has means that all are read, and then MariaDB's number is wrong.
     server.rows(f"ALTER TABLE {ddl.name(table)} STATS_SAMPLE_PAGES = 1")
     server.rows(f"ANALYZE TABLE {ddl.name(table)}")
@@ -298,5 +298,5 @@ def leaf_bytes(server: Queries, table: Table) -> int:
     if table.key == "clustered":
         record = records.leaf_record(key, 0, table.key)
     else:  # the rows lie by date
-        record, *_ = records.row_records(key, 0, table.key)
+        record, _ = records.row_records(key, 0, table.key)  # that in a leaf
     return int(rows) * record + int(payload)

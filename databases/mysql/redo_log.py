@@ -70,10 +70,7 @@ def number_bytes(first: int) -> int:
     tablespaces, begin with 0xF8 or more and take 2 to 4 bytes."""
     if first >= 0xF8:
         return 2 if first < 0xFC else 3 if first < 0xFE else 4
-    length = 1  # and one more for each one bit at the beginning
-    while length < 5 and first & (0x100 >> length):
-        length += 1
-    return length
+    return _log_number_bytes(first)
 
 
 @kernel
@@ -83,8 +80,10 @@ def read_number(data: Bytes, at: int) -> int:
     length = number_bytes(first)
     if first < 0xF8:  # the bits behind the length's are the number's first ones; of five bytes the first has none
         value = first & (0xFF >> length) if length < 5 else int64(0)
-    else:  # near 2^32: all bits above those that are stored are ones
-        value = 0xFFFFFC | first & 3 if length == 2 else 0xFFFE | first & 1 if length == 3 else int64(0xFF)
+    elif length == 2:  # near 2^32: all bits above those that are stored are ones
+        value = 0xFFFFFC | first & 3
+    else:
+        value = 0xFFFE | first & 1 if length == 3 else int64(0xFF)
     for i in range(1, length):
         value = value << 8 | int64(data[at + i])
     return value
@@ -199,7 +198,7 @@ def windows(path: Path, begin: int, end: int) -> Iterator[tuple[NDArray[np.uint8
 
 @kernel
 def _log_number_bytes(first: int) -> int:
-    """Bytes of a number of the log, by its first byte: one more than the one bits at its beginning."""
+    """Bytes of a number of MariaDB's log, by its first byte: one more than the one bits at its beginning, up to 5."""
     length = 1
     while length < 5 and first & (0x100 >> length):
         length += 1

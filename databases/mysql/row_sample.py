@@ -105,25 +105,25 @@ class RowSampler:
     """The rows of one table."""
 
     server: Queries
-    at: Facts
-    known: dict[str, ColumnFacts]
-    primary: Sequence[ColumnFacts]
+    facts: Facts
+    known: dict[str, ColumnFacts]  # its stored columns, by name
+    primary: Sequence[ColumnFacts]  # the columns of its primary key; empty if it has none
 
     def look_up(self, table: TableHere, index: IndexHere) -> tuple[SampleHere, float]:
         """(keys of the index, the mean bytes of a record in it; 0 without rows)."""
         by_number = len(self.primary) == 1 and self.primary[0].numbered
         first = quoted(self.primary[0].name) if self.primary else "0"
         key = ", ".join(map(_selected, index.key))
-        query = f"SELECT {first}, {self._record_sql(index)}, {key} FROM {self.at.from_sql}"  # noqa: S608  # gives `Row`s
+        query = f"SELECT {first}, {self._record_sql(index)}, {key} FROM {self.facts.from_sql}"  # noqa: S608  # gives `Row`s
         if (table.rows or 0) <= WHOLE or not self.primary:
             rows = self.server.rows(f"{query} LIMIT {2 * WHOLE}")  # `table.rows` may be an estimate
         else:
             rows = self._at_even_steps(query, first) if by_number else self._by_key_space(query, first)
         record_bytes = float(np.mean([float(row[1]) for row in rows])) if rows else 0.0
         with_key = [row for row in rows if None not in row[2:]]
-        if by_number:
+        if by_number:  # else `after_the_one_before` is unknown
             with_key.sort(key=lambda row: int(row[0]))
-        values, others = values_of(with_key, index.key, 2)
+        values, others = values_of(with_key, index.key, begin=2)
         sample = SampleHere(values, pages_read=len(rows), others=others, highest=self._highest(index))
         if not by_number:
             return sample, record_bytes
@@ -139,7 +139,7 @@ class RowSampler:
         """The greatest key of an index on one integer column: the server looks at the index's end alone."""
         if len(index.key) > 1 or not index.key[0].most:
             return None
-        highest = self.server.value(f"SELECT max({quoted(index.columns[0])}) FROM {self.at.from_sql}")  # noqa: S608
+        highest = self.server.value(f"SELECT max({quoted(index.columns[0])}) FROM {self.facts.from_sql}")  # noqa: S608
         return None if highest is None else int(highest)
 
     def _record_sql(self, index: IndexHere) -> str:
@@ -167,7 +167,7 @@ class RowSampler:
 
     def _ends(self, first: str) -> tuple[Any, Any]:
         """The least and the greatest value of the primary key's first column, whose quoted name is `first`."""
-        ((low, high),) = self.server.rows(f"SELECT min({first}), max({first}) FROM {self.at.from_sql}")  # noqa: S608
+        ((low, high),) = self.server.rows(f"SELECT min({first}), max({first}) FROM {self.facts.from_sql}")  # noqa: S608
         return low, high
 
     def _by_key_space(self, query: str, first: str) -> list[Row]:
@@ -206,7 +206,7 @@ class RowSampler:
         else:  # with FORCE INDEX, MySQL would make no dives
             explain, rows_column, force = "EXPLAIN FORMAT=TRADITIONAL", 9, ""
         plan = self.server.rows(
-            f"{explain} SELECT 1 FROM {self.at.from_sql} {force} WHERE {first} >= %s AND {first} < %s",  # noqa: S608
+            f"{explain} SELECT 1 FROM {self.facts.from_sql} {force} WHERE {first} >= %s AND {first} < %s",  # noqa: S608
             numbers.value(begin),
             numbers.value(end),
         )
@@ -223,7 +223,7 @@ def _selected(column: ColumnHere) -> str:
 def key_numbers(kind: str, low: object, high: object) -> KeyNumbers | None:
     """The keys of a column as numbers, by its type and its least and greatest value; None for unknown forms of keys."""
     if kind == "uuid":
-        return KeyNumbers(_number_of_uuid, _uuid)
+        return KeyNumbers(_number_of_uuid, _uuid_of_number)
     if isinstance(low, bytes) and isinstance(high, bytes):
         width = max(len(low), len(high))
         return KeyNumbers(
@@ -249,7 +249,7 @@ def _number_of_uuid(value: object) -> int:
     return int.from_bytes(np.asarray(stored(Keys(data, "uuid"), "mariadb")).tobytes(), "big")
 
 
-def _uuid(number: int) -> str:
+def _uuid_of_number(number: int) -> str:
     """The value that MariaDB stores as the bytes of this number; of bytes that it stores for no value, one near them.
     It stores versions 1 to 5 with their five groups in reverse order, and others as they are (byteorder, `mariadb`)."""
     data = number.to_bytes(16, "big")

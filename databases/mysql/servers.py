@@ -30,6 +30,7 @@ _FROM_THE_START = "innodb_page_size", "innodb_redo_log_capacity"
 """Settings that a new MySQL is made with. A file of the log that suits another capacity does not keep its contents."""
 
 _COUNTERS_ON = {"innodb_monitor_enable": "module_index"}
+_SWITCHES = ("--skip-log-bin", "--skip-name-resolve")  # of a server in a container
 _OWN_SETTINGS = {
     "datadir": "{folder}/data",
     "tmpdir": "{folder}",
@@ -172,9 +173,6 @@ class LocalServer(PrivateServer):
         address = Address(self._flavour.name, "local", parameters, self._settings)
         self.first_answer(lambda: connection.connect(address)).close()
         return _make_database(address)
-
-
-_SWITCHES = ("--skip-log-bin", "--skip-name-resolve")
 
 
 def container_server(flavour: Flavour, settings: Settings) -> ContainerServer:

@@ -82,7 +82,6 @@ _BUFFERED = {"inserts", "changes", "all"}  # values of innodb_change_buffering b
 READ = ("innodb_page_size", "innodb_change_buffering", *_BULK, *_MODELLED)
 """Server settings on which pages depend; a server has some of them."""
 
-
 _LOG_CAPACITY = "innodb_log_file_size", "innodb_redo_log_capacity"
 """MariaDB has the first; MySQL has both, of which the second decides."""
 
@@ -100,14 +99,14 @@ def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
 def page_settings(variables: Mapping[str, str], character_bytes: int) -> dict[str, str]:
     """What `Admin.page_settings` returns, from the server's variables and the most bytes of a character."""
     others = {name: variables[name] for name in READ if name in variables}
-    page_bytes = int(others.pop("innodb_page_size"))
+    page_bytes = int(others.pop("innodb_page_size"))  # it is returned under keybench's name, not the server's
     capacities = [int(variables[name]) for name in _LOG_CAPACITY if int(variables.get(name, "0"))]
     log = {CHECKPOINT: f"{capacities[-1] >> 20}M"} if capacities else {}  # the last one decides
     return {"page_size": spelled(page_bytes), CHARACTER_BYTES: str(character_bytes), **log, **others}
 
 
 def is_multibyte(table: Table) -> bool:
-    """Whether characters can take several bytes in a column that names no character set."""
+    """Whether characters can take several bytes in a column that names no character set; True where nobody knows."""
     return table.settings.get(CHARACTER_BYTES) != "1"
 
 

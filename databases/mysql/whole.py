@@ -17,17 +17,17 @@ from keybench.pagemodels.innodb.model import InnodbModel
 from keybench.pagemodels.innodb.records import branch_record
 
 
-def whole_table(server: Queries, at: Facts, column: Column, allow: Allow) -> WholeIndex:
+def whole_table(server: Queries, facts: Facts, column: Column, allow: Allow) -> WholeIndex:
     """The table, whose primary key is that column. UsageError for a table with other indexes or rows of several sizes;
     EnvironmentMissing where its file cannot be read here."""
     # As files and InnoDB's dictionary spell a name: `@` and four hexadecimal digits for what is no letter or digit.
-    name = "/".join(re.sub(r"[^A-Za-z0-9_]", lambda match: f"@{ord(match[0]):04x}", part) for part in at.place)
+    name = "/".join(re.sub(r"[^A-Za-z0-9_]", lambda match: f"@{ord(match[0]):04x}", part) for part in facts.place)
     file, host = Path(str(server.value("SELECT @@datadir")), f"{name}.ibd"), server.address.parameters.get("host", "")
     if host not in {"", "localhost", "127.0.0.1"} or not os.access(file, os.R_OK):
         raise EnvironmentMissing(
             f"InnoDB shows its pages to nobody by SQL: run this on the server's machine, as a user who may read {file}."
         )
-    indexes = server.rows(server.flavour.indexes, name)
+    indexes = server.rows(server.flavour.index_sql, name)  # (id, name, id of the table) of each
     if [str(row[1]) for row in indexes] != ["PRIMARY"]:
         raise UsageError("--next knows tables of InnoDB whose primary key is their only index.")
     allow(
@@ -37,7 +37,7 @@ def whole_table(server: Queries, at: Facts, column: Column, allow: Allow) -> Who
     )
     server.rows("SET SESSION TRANSACTION READ WRITE")  # a read-only one may lock no table
     try:
-        server.rows(f"FLUSH TABLES {at.from_sql} FOR EXPORT")
+        server.rows(f"FLUSH TABLES {facts.from_sql} FOR EXPORT")
         page_bytes = int(server.value("SELECT @@innodb_page_size"))
         pages = np.array(pages_of(file, page_bytes))  # a copy: the file may change after UNLOCK
     finally:

@@ -97,7 +97,7 @@ def pack(
     row_bytes = max(1, rows.width)  # 0 without rows
     if is_array:
         array_head = struct.pack("<H", 128) + _types(kinds)  # 128: the types follow
-        most_rows = max(1, (PACKET_BYTES - len(array_head)) // row_bytes)
+        most_rows = max(1, (PACKET_BYTES - len(array_head)) // row_bytes)  # one, however long it is
     else:  # each value has two bytes more, for its type
         most_rows = max(1, min(PACKET_BYTES // (row_bytes + 2 * len(kinds)), _MOST_PARAMETERS // len(kinds)))
     batches = []

@@ -49,9 +49,8 @@ class Shop:
 
     def density(self, table: str, index: str) -> float:
         """From the pages of the table's file."""
-        ids = {
-            str(name): int(number) for number, name, _ in self.owner.rows(self.owner.flavour.indexes, f"{SHOP}/{table}")
-        }
+        indexes = self.owner.rows(self.owner.flavour.index_sql, f"{SHOP}/{table}")
+        ids = {str(name): int(number) for number, name, _ in indexes}
         self.owner.rows(f"FLUSH TABLES {SHOP}.{table} FOR EXPORT")
         try:
             file = Path(self.address.parameters["data"], SHOP, f"{table}.ibd")
