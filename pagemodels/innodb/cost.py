@@ -23,8 +23,8 @@ from keybench.pagemodels.costs import lru
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
 from keybench.pagemodels.costs.lru import LruCache
 from keybench.pagemodels.innodb import leaf_memory as leaf
+from keybench.pagemodels.innodb import leaf_splits
 from keybench.pagemodels.innodb.leaf_memory import DOWN, FULL, NEIGHBOUR, OTHER, ROW, WHAT
-from keybench.pagemodels.innodb.leaf_splits import load
 from keybench.pagemodels.innodb.model import InnodbModel, Parameters
 from keybench.pagemodels.innodb.model import page_model as without_cost
 from keybench.pagemodels.innodb.records import HIDDEN_BYTES
@@ -75,23 +75,23 @@ class CostModel(InnodbModel):
     redo: Redo | None
     """MariaDB's log; None for MySQL."""
 
-    def load_cost(self, rows: Load, server: Server) -> LoadCost:
-        """Leaves read into the pool and written from it, and MariaDB's redo log. `rows`: the load.
+    def load_cost(self, load: Load, server: Server) -> LoadCost:
+        """Leaves read into the pool and written from it, and MariaDB's redo log.
 
         Pages that only checkpoints write are not known: then `written` is None, as it is without a log. UsageError for
         a cache of fewer than 100 pages, and for ranks that are no permutation.
         """
         server.pages(self.page_bytes)  # refuses a cache that is too small
-        require(rows.ranks)
-        ranks, n = np.ascontiguousarray(rows.ranks, np.int64), len(rows.ranks)
+        require(load.ranks)
+        ranks, n = np.ascontiguousarray(load.ranks, np.int64), len(load.ranks)
         room, kept = self._room(server)
-        leaves, cache = self.new_leaves(n), LruCache.empty(rows, room, kept=kept)
+        leaves, cache = self.new_leaves(n), LruCache.empty(load, room, kept=kept)
         beside = np.full((0, 2), _NONE, np.int32)  # the neighbours of each leaf
         for begin in range(0, n, _CHUNK):
             end = min(n, begin + _CHUNK)
             leaf_of_row = np.empty(end - begin, np.int32)
             done, old_events = begin, int(leaves.facts[leaf.EVENTS])
-            while (done := load(leaves, ranks, done, end, leaf_of_row)) < end:
+            while (done := leaf_splits.load(leaves, ranks, done, end, leaf_of_row)) < end:
                 leaf.grow(leaves)
             events = leaf.events_of(leaves)[old_events:]
             # A row for each page for which there is memory now.
@@ -100,7 +100,7 @@ class CostModel(InnodbModel):
         read, written = cache.counted(lru.READ), cache.counted(lru.LEFT)
         if self.redo is None:
             return LoadCost(read)
-        log = self.redo.log(rows, leaf.events_of(leaves))
+        log = self.redo.log(load, leaf.events_of(leaves))
         return LoadCost(read, written if _without_checkpoints(log, written, room, server) else None, log)
 
     def _room(self, server: Server) -> tuple[int, int]:
