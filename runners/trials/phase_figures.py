@@ -87,9 +87,9 @@ def steps(request: Request, plan: TrialPlan, ranks: Integers | None = None) -> t
         elif part.update:
             rows = present[_places_to_update(part.update, len(present), random)]
         elif part.read and (part.read.present or part.read.deleted):
-            among = present if part.read.present else gone
-            rows = random.permutation(among)[: count_of(part.read.amount, len(among))]
-        elif part.read:  # the first rows in the order of the key
+            candidates = present if part.read.present else gone
+            rows = random.permutation(candidates)[: count_of(part.read.amount, len(candidates))]
+        elif part.read:  # scan or pop: the first rows in the order of the key
             assert ranks is not None
             rows = present[np.argsort(ranks[present])][: count_of(part.read.amount, len(present))]
             if part.read.pop:  # deletes what it reads
@@ -143,11 +143,11 @@ class PresentKeys:
         return np.flatnonzero(self._there)
 
     def take(self, step: Step) -> None:
-        """Goes one step on."""
+        """Notes the keys that a step, which has been done, inserted or deleted."""
         if step.inserts:
             self._newest = self._ranks[step.rows]
         if step.inserts or step.deletes:
-            self._there[self._ranks[step.rows]] = step.inserts
+            self._there[self._ranks[step.rows]] = step.inserts  # else it deletes: they are there no more
 
     def stranded(self, page_rows: Integers, density: float) -> float | None:
         """Free room, in % of that of all leaf pages, on those where none of the rows of the last insertion lies.
@@ -157,11 +157,11 @@ class PresentKeys:
         rows (SQLite), one row lies between two neighbouring leaves.
         """
         present, leaves, entries = self.present, len(page_rows), int(page_rows.sum())
-        between = len(present) - entries  # rows on branch pages: none, or one between two leaves
-        if between not in (0, leaves - 1) or not entries:
+        on_branches = len(present) - entries  # rows on branch pages: none, or one between any two leaves
+        if on_branches not in (0, leaves - 1) or not entries:
             return None
-        # the leaves that hold a row of the last insertion; a row between two leaves counts to the left one
-        ends = np.cumsum(page_rows + (1 if between else 0))
+        # the leaves that hold a row of the last insertion; a row between two leaves counts as on the left one
+        ends = np.cumsum(page_rows + (1 if on_branches else 0))
         places = np.searchsorted(present, self._newest[self._there[self._newest]])
         has_newest = np.zeros(leaves, np.bool_)
         has_newest[np.searchsorted(ends, places, side="right")] = True
@@ -248,8 +248,9 @@ def _predicted(on: Engine, trial_table: TrialTable, steps: Sequence[Step], rows_
         present_keys.take(step)
         stats, rebuilt = state.stats(), deepcopy(state)  # a copy, as the index itself goes on without a rebuild
         rebuilt.rebuild(on.default_fill)
-        pages, needed = (each.leaf_pages + each.branch_pages for each in (stats, rebuilt.stats()))
-        yield After(stats, present_keys.stranded(stats.page_rows, stats.density), 100 * (pages - needed) / pages)
+        pages, rebuilt_pages = (each.leaf_pages + each.branch_pages for each in (stats, rebuilt.stats()))
+        frees = 100 * (pages - rebuilt_pages) / pages
+        yield After(stats, present_keys.stranded(stats.page_rows, stats.density), frees)
 
 
 def _knows_no_updates(on: Engine) -> UsageError:
@@ -268,7 +269,7 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], kind: SubjectKind)
                 replace(by_metric[metric], value=(by_metric[metric].value or 0) - before[metric]) for metric in SPLITS
             ]
         before = {metric: by_metric[metric].value or 0.0 for metric in SPLITS}
-        listed += _rows(step, "modelled") if kind == SubjectKind.PHASE else []
+        listed += _rows(step, "modelled") if kind == SubjectKind.PHASE else []  # else the server gives them
         listed.append(Reading(Metric.REBUILD_FREES, index.rebuild_frees, "modelled", subject=subject))
         if index.stranded is not None:
             listed.append(Reading(Metric.STRANDED, index.stranded, "modelled", subject=subject))
@@ -299,14 +300,13 @@ def of_updates(step: Step, updated: int, hot: int) -> list[Reading]:
 
 def new_texts(part: UpdatePart, trial_table: TrialTable, step: Step) -> tuple[str, ...]:
     """The new payloads of the step's rows. Each begins with a capital, which no inserted row does. The next step, and
-    the next update of the same row in a step, take the next capital: a server may leave out an update that changes
-    nothing."""
+    the next update of the same row in a step, take the next capital: servers may skip updates that change nothing."""
     pool = Payload(max(trial_table.table.payload, trial_table.table.longest)).texts
     rounds = np.arange(len(step.rows)) // len(np.unique(step.rows))  # in each round, every row is updated once
     letters = [chr(ord("A") + place) for place in ((rounds + step.number) % 26).tolist()]
     lengths = new_lengths(part, trial_table, step).tolist()
     return tuple(
-        letter + pool[row % len(pool)][1:length]
+        letter + pool[row % len(pool)][1:length]  # [1:]: the letter stands in place of the first character
         for letter, row, length in zip(letters, step.rows.tolist(), lengths, strict=True)
     )
 
@@ -330,12 +330,13 @@ def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
     after it."""
     latest: dict[Metric, Reading] = {}
     sums: dict[Metric, float] = {}
-    for step, part in parts:
-        for reading in part:
+    for step, measured in parts:
+        for reading in measured:
             if reading.subject != KEY:
                 continue
             metric, about = reading.metric, reading.metric.definition
-            is_counter = about.theme in _SUMS and not about.of_index and metric != Metric.TABLE_BYTES
+            is_size = about.of_index or metric == Metric.TABLE_BYTES
+            is_counter = about.theme in _SUMS and not is_size
             adds = step.splits if about.theme == Theme.SPLITS else step.inserts
             if is_counter and not adds:
                 continue
@@ -348,10 +349,11 @@ def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
     ]
 
 
-def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: float | None) -> list[Reading]:
-    """The server's figures of one phase, from the readings `part` after it. `stranded`: see `PresentKeys`."""
+def of_phase(step: Step, measured: Iterable[Reading], seconds: float, stranded: float | None) -> list[Reading]:
+    """The server's figures of one phase: its `seconds`, the readings `measured` after it, and what is `stranded` on its
+    leaves (`PresentKeys.stranded`)."""
     metrics = [*_PAGES, Metric.INDEX_BYTES, *_COSTS, *(SPLITS if step.splits else ())]
-    by_metric = {reading.metric: reading for reading in part if reading.subject == KEY}
+    by_metric = {reading.metric: reading for reading in measured if reading.subject == KEY}
     listed = [replace(by_metric[metric], subject=step.subject) for metric in metrics if metric in by_metric]
     listed += _rows(step, "measured")
     if stranded is not None:

@@ -46,7 +46,7 @@ class PhasesTrial(ServerTrial):
         with self.connected() as target:
             self.admin.create(table)
             interference = Interference.before()
-            loads, parts, of_phases = [], [], []
+            loads, by_step, of_phases = [], [], []
             present_keys = PresentKeys(self.table.ranks)
             for step in self.steps:
                 if step.what == "restart":  # nothing is read around it: it has seconds alone
@@ -62,14 +62,14 @@ class PhasesTrial(ServerTrial):
                 measured = probes.after()
                 if before and (after := self.admin.updates(table)):
                     of_phases += figures.of_updates(step, after[0] - before[0], after[1] - before[1])
-                parts.append((step, measured))
+                by_step.append((step, measured))
                 present_keys.take(step)
                 stranded = _stranded(self.admin, table, present_keys, measured)
                 of_phases += figures.of_phase(step, measured, seconds, stranded)
             of_machine = interference.after()
             check_table(self.admin, table, self.table.keys[rows_left(self.steps)])
             pictures = self.page_maps(self.admin)
-        predicted = self.predict(target.engine, figures.of_whole(parts), None)
+        predicted = self.predict(target.engine, figures.of_whole(by_step), None)
         return self.together(target.engine, joined(loads), [*of_machine, *of_phases], pictures, predicted)
 
     def _do(self, step: Step, target: Target) -> tuple[float, list[LoadResult]]:
@@ -156,7 +156,7 @@ class PhasesModelTrial(TrialRunner):
         last, of_phases, _ = figures.predicted(on, self.request, table, all_steps, beside_server=False)
         absent = [*Reading.absent(NOT_MODELLED, WHY_NOT), *key_positions.absent(figures.NO_POSITION)]
         pages = blobs.page_map(last.page_numbers, last.page_rows, "modelled")
-        return Measurements([*readings(last), *absent, *of_phases], (), [pages])
+        return Measurements([*readings(last), *absent, *of_phases], blobs=[pages])
 
 
 def _stranded(admin: Admin, table: Table, present_keys: PresentKeys, measured: Iterable[Reading]) -> float | None:

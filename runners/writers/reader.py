@@ -69,12 +69,12 @@ def work(task: ReaderTask, what: str) -> float:
     """Does one of `_WORKS` to the task's rows; returns the seconds that it took. VerificationError unless all rows were
     there; rows that were deleted before must all be missing."""
     participle, do = _WORKS[what]
-    size = len(task.rows) if what in ("scan", "pop") else task.rows_per_tx
+    tx_rows = len(task.rows) if what in ("scan", "pop") else task.rows_per_tx
     with closing(engine(task.address.engine).session(task.address, task.table)) as session:
         keys = session.prepare_keys(keys_in_order(task.sources)[task.rows])
-        slices = [slice(first, first + size) for first in range(0, len(keys), size)]
+        transactions = [slice(first, first + tx_rows) for first in range(0, len(keys), tx_rows)]
         begin = time.perf_counter()
-        rows = sum(do(session, keys[at], task.texts[at]) for at in slices)
+        rows = sum(do(session, keys[places], task.texts[places]) for places in transactions)
         seconds = time.perf_counter() - begin
     expected = 0 if what == "look up deleted" else len(keys)
     if rows != expected:
@@ -95,8 +95,8 @@ def _reads(session: Session, task: ReaderTask, keys: Keys) -> list[Reading]:
         ),
     ]
     measured = layout(task.sources[0].layout)
-    layouts = {process.layout for source in task.sources for process in source.writer.processes}
-    if measured.order == "none" or measured.order != task.table.column.order or layouts != {measured.name}:
+    used = {process.layout for source in task.sources for process in source.writer.processes}
+    if measured.order == "none" or measured.order != task.table.column.order or used != {measured.name}:
         reason = "These keys are not in order of time in this column: no key range is a range by time."
         return readings + Reading.absent([Metric.RANGE_US_PER_ROW], reason)
     return [*readings, Reading(Metric.RANGE_US_PER_ROW, _ranges(session, task, keys, random), "measured")]
