@@ -82,10 +82,8 @@ def _clean_containers(dry_run: bool, console: Console) -> None:
             docker_daemon.remove(one.name)
         say(console, f"{'would remove' if dry_run else 'removed'} container {one.name} of {one.image}")
     if in_use:
-        say(
-            console,
-            f"{_count(len(in_use), 'container')} left alone: a run is using {'them' if len(in_use) > 1 else 'it'}",
-        )
+        them = "them" if len(in_use) > 1 else "it"
+        say(console, f"{_count(len(in_use), 'container')} left alone: a run is using {them}")
     if not containers:
         say(console, "no container of keybench is left over")
 

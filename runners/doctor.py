@@ -49,7 +49,8 @@ def doctor(as_json: cli.AsJson = False) -> int:
         f"{gigabytes(memory.available)} of it available",
     )
     # why something cannot be used, by its name; empty text if it can
-    common, folder = {"private servers": _private_servers(), "disk": _disk()}, base_directory()
+    common = {"private servers": _private_servers(), "disk": _disk()}
+    folder = base_directory()
     _print("private servers", common["private servers"] or f"can be started in {folder}", console)
     _print("disk", common["disk"] or f"{gigabytes(shutil.disk_usage(folder).free)} free in {folder}", console)
     reason, address = docker_daemon.unreachable(), docker_daemon.address()  # the default run needs no Docker
@@ -125,7 +126,7 @@ def _disk() -> str:
 
 
 def _drivers(on: Engine) -> tuple[list[str], str]:
-    """(the drivers that can be used, with their versions; why none can be used, or empty text)."""
+    """(the drivers that can be used, with their versions; why none can be used, else empty text)."""
     usable, problem = list[str](), ""
     for name in on.drivers:
         try:

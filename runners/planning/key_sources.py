@@ -69,14 +69,15 @@ class KeyServer:
         return chosen.stream(replace(PROCESS, boot=boot), VirtualClock(arrivals, start=self.starts[number]), entropy)
 
 
-def key_servers(scenario: Scenario, start: int, shares: Sequence[Share]) -> tuple[KeyServer, ...]:
+def key_servers(scenario: Scenario, start: int, all_shares: Sequence[Share]) -> tuple[KeyServer, ...]:
     """For each writer, the database server that makes its keys; `start` is the tick of the scenario's first moment."""
     numbers = sorted({writer.server for writer in scenario.writer})  # of the servers
     restarts = (start + round(second * TICKS_PER_SECOND) for second in scenario.server.restarts)
     starts = (start, *restarts)
     servers = {}
     for index, number in enumerate(numbers):
-        its_shares = [share for writer, share in zip(scenario.writer, shares, strict=True) if writer.server == number]
+        with_shares = zip(scenario.writer, all_shares, strict=True)
+        its_shares = [share for writer, share in with_shares if writer.server == number]
         planned = np.concatenate([share.planned for share in its_shares])
         order = np.argsort(planned, kind="stable")  # merges the writers' ascending numbers
         arrivals = np.concatenate([share.arrivals for share in its_shares])[order] + start

@@ -50,14 +50,12 @@ class KeysTrial(TrialRunner):
     def measure(self) -> Measurements:
         """Makes the keys, and counts what is wrong with them."""
         plan, way = self.plan, self.way
-        chosen = layout(plan.layout)
+        chosen, threads = layout(plan.layout), way.threads
         entropy = _entropy(way.entropy, (self.request.seed, plan.block, plan.layout))
-        counts = [len(part) for part in np.array_split(np.arange(plan.rows), way.threads)]  # keys of each thread
-        clocks = [_arrivals(self.request.scenario, count, i, way.threads) for i, count in enumerate(counts)]
+        counts = [len(part) for part in np.array_split(np.arange(plan.rows), threads)]  # keys of each thread
+        clocks = [_arrivals(self.request.scenario, count, i, threads) for i, count in enumerate(counts)]
         streams = [
-            chosen.stream(
-                PROCESS.partition(i, of=way.threads), VirtualClock(ticks), entropy.partition(i, of=way.threads)
-            )
+            chosen.stream(PROCESS.partition(i, of=threads), VirtualClock(ticks), entropy.partition(i, of=threads))
             for i, ticks in enumerate(clocks)
         ]
         interference = Interference.before()
@@ -88,9 +86,9 @@ def _arrivals(scenario: Scenario, count: int, index: int, threads: int) -> NDArr
 
 def _make(streams: list[Stream], counts: list[int]) -> tuple[float, list[Keys]]:
     """(seconds from the first thread's start to the last one's end, each thread's keys)."""
-    keys: list[list[Keys]] = [[] for _ in streams]
+    keys: list[list[Keys]] = [[] for _ in streams]  # of each thread, batch by batch
     failed: list[BaseException] = []
-    barrier = threading.Barrier(len(streams) + 1)
+    barrier = threading.Barrier(len(streams) + 1)  # + 1: this thread, which takes the time
 
     def work(i: int) -> None:
         """What thread i does: it waits for the others and makes its keys."""

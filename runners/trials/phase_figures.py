@@ -190,27 +190,27 @@ class After:
 
 
 def predicted(
-    on: Engine, request: Request, trial_table: TrialTable, steps: Sequence[Step], *, beside_server: bool
+    on: Engine, request: Request, trial_table: TrialTable, all_steps: Sequence[Step], *, beside_server: bool
 ) -> tuple[PageStats, list[Reading], UsageError | None]:
     """(the index in the model after the last step that the model knows, its figures of each phase until then, why it
     does not know the next step, or None). Raises the reason if there is no server, or if it is about the first step."""
     after: list[After] = []
     refused: UsageError | None = None
     try:
-        for index in _predicted(on, trial_table, steps, request.scenario.load.rows_per_tx):
+        for index in _after_steps(on, trial_table, all_steps, request.scenario.load.rows_per_tx):
             after.append(index)  # noqa: PERF402  # those before a refusal stay
     except UsageError as error:
         if not (after and beside_server):
             raise
         refused = error
     kind = SubjectKind.MODEL_PHASE if beside_server else SubjectKind.PHASE
-    listed = _of_phases(steps[: len(after)], after, kind)
+    listed = _of_phases(all_steps[: len(after)], after, kind)
     if not refused:
-        listed += _reads_after_restart(on, request, trial_table, steps, kind)
+        listed += _reads_after_restart(on, request, trial_table, all_steps, kind)
     return after[-1].stats, listed, refused
 
 
-def _predicted(on: Engine, trial_table: TrialTable, steps: Sequence[Step], rows_per_tx: int) -> Iterator[After]:
+def _after_steps(on: Engine, trial_table: TrialTable, all_steps: Sequence[Step], rows_per_tx: int) -> Iterator[After]:
     """The index in the model after each step. A transaction deletes or updates `rows_per_tx` rows, unless its step has
     its own number. UsageError at a step that the model does not know."""
     ranks = trial_table.ranks
@@ -223,7 +223,7 @@ def _predicted(on: Engine, trial_table: TrialTable, steps: Sequence[Step], rows_
     state, present_keys = empty(), PresentKeys(ranks)
     if trial_table.table.status and not isinstance(state, KnowsUpdates):
         raise _knows_no_updates(on)
-    for step in steps:
+    for step in all_steps:
         if step.what == "build":
             state.build(ranks[step.rows], step.fill)
         elif step.what == "insert":
@@ -257,10 +257,10 @@ def _knows_no_updates(on: Engine) -> UsageError:
     return UsageError(f"the page model of {on.title} knows no updates yet: such phases are measured alone.")
 
 
-def _of_phases(steps: Sequence[Step], after: Sequence[After], kind: SubjectKind) -> list[Reading]:
+def _of_phases(done: Sequence[Step], after: Sequence[After], kind: SubjectKind) -> list[Reading]:
     """The model's figures of each phase. Splits are those of the phase, not of the index since it was empty."""
-    listed, before = [], dict.fromkeys(SPLITS, 0.0)
-    for step, index in zip(steps, after, strict=True):
+    listed, before = [], dict.fromkeys(SPLITS, 0.0)  # before: splits until the phase begins
+    for step, index in zip(done, after, strict=True):
         subject = Subject(kind, step.name)
         by_metric = {reading.metric: reading for reading in readings(index.stats, subject)}
         listed += [by_metric[metric] for metric in _PAGES if metric in by_metric]
@@ -269,7 +269,7 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], kind: SubjectKind)
                 replace(by_metric[metric], value=(by_metric[metric].value or 0) - before[metric]) for metric in SPLITS
             ]
         before = {metric: by_metric[metric].value or 0.0 for metric in SPLITS}
-        listed += _rows(step, "modelled") if kind == SubjectKind.PHASE else []  # else the server gives them
+        listed += _rows_reading(step, "modelled") if kind == SubjectKind.PHASE else []  # else the server gives them
         listed.append(Reading(Metric.REBUILD_FREES, index.rebuild_frees, "modelled", subject=subject))
         if index.stranded is not None:
             listed.append(Reading(Metric.STRANDED, index.stranded, "modelled", subject=subject))
@@ -277,18 +277,18 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], kind: SubjectKind)
 
 
 def _reads_after_restart(
-    on: Engine, request: Request, trial_table: TrialTable, steps: Sequence[Step], kind: SubjectKind
+    on: Engine, request: Request, trial_table: TrialTable, all_steps: Sequence[Step], kind: SubjectKind
 ) -> list[Reading]:
     """Pages that the model expects two insertions to read, with a restart of the server between them. Nothing for other
     phases, and if the model does not know."""
-    if [step.what for step in steps] != ["insert", "restart", "insert"]:
+    if [step.what for step in all_steps] != ["insert", "restart", "insert"]:
         return []
-    cost = cost_with_restart(on, request, trial_table, len(steps[0].rows))
+    cost = cost_with_restart(on, request, trial_table, len(all_steps[0].rows))
     if cost is None:
         return []
     return [
         Reading(Metric.PAGES_READ, float(value), "modelled", cost.note, Subject(kind, step.name))
-        for step, value in zip((steps[0], steps[2]), cost.read.all, strict=True)
+        for step, value in zip((all_steps[0], all_steps[2]), cost.read.all, strict=True)
     ]
 
 
@@ -318,7 +318,7 @@ def new_lengths(part: UpdatePart, trial_table: TrialTable, step: Step) -> Intege
     return np.array([part.characters(n) for n in before.tolist()], np.int64)
 
 
-def _rows(step: Step, origin: Origin) -> list[Reading]:
+def _rows_reading(step: Step, origin: Origin) -> list[Reading]:
     """How many rows a phase is about, as a reading; empty if it is about none."""
     rows = float(len(step.rows))
     return [Reading(Metric.PHASE_ROWS, rows, origin, subject=step.subject)] if rows else []
@@ -355,7 +355,7 @@ def of_phase(step: Step, measured: Iterable[Reading], seconds: float, stranded: 
     metrics = [*_PAGES, Metric.INDEX_BYTES, *_COSTS, *(SPLITS if step.splits else ())]
     by_metric = {reading.metric: reading for reading in measured if reading.subject == KEY}
     listed = [replace(by_metric[metric], subject=step.subject) for metric in metrics if metric in by_metric]
-    listed += _rows(step, "measured")
+    listed += _rows_reading(step, "measured")
     if stranded is not None:
         listed.append(Reading(Metric.STRANDED, stranded, "derived", subject=step.subject))
     return [*listed, Reading(Metric.PHASE_SECONDS, seconds, "measured", subject=step.subject)]

@@ -140,7 +140,7 @@ class PhasesTrial(ServerTrial):
             texts = figures.new_texts(update, self.table, step) if update.column == "payload" else ()
         task = ReaderTask(target.address, self.table.table, self.sources, rows_per_tx, rows=step.rows, texts=texts)
         what: str = step.what  # as `reader.work` calls it
-        if read:
+        if read:  # exactly one of its fields is set
             what = "look up" if read.present else "look up deleted" if read.deleted else "pop" if read.pop else "scan"
         (seconds,) = run_all(work, [(task, what)], timeout=self.seconds_left())
         return float(seconds)

@@ -31,7 +31,7 @@ from keybench.runners.verify.verdicts import WORDS, LoadProgress, QuestionVerdic
 DIFFERS: Final = 1
 INCONCLUSIVE: Final = 3
 """Exit codes: a verdict differs or a trial failed; something could not be measured."""
-_QUICK_SHARE, _FEWEST_ROWS = 10, 1_000
+_QUICK_DIVISOR, _FEWEST_ROWS = 10, 1_000
 """A quick verification has a tenth of the rows, but not fewer than these (or the load's own)."""
 
 _ABOUT = """\
@@ -81,7 +81,7 @@ def begin(database: str, options: RunOptions, *, quick: bool) -> Verification:
     requests: dict[QuestionLoad, Request] = {}
     servers: Mapping[str, str] = {}
     for load in loads_of(on):
-        rows = max(load.rows // _QUICK_SHARE, min(load.rows, _FEWEST_ROWS)) if quick else load.rows
+        rows = max(load.rows // _QUICK_DIVISOR, min(load.rows, _FEWEST_ROWS)) if quick else load.rows
         requests[load], servers = request_of(  # the servers are the same for each load
             replace(
                 options,
@@ -147,11 +147,8 @@ def perform(
             if loads[load].run_id:
                 store.warn(loads[load].run_id, f"keybench verify, {one.line}.")
     equal, differ, unmeasured = (sum(one.outcome == outcome for one in answers) for outcome in WORDS)  # in its order
-    say(
-        console,
-        f"\n{this.on.title}: {equal} equal, {differ} differ{'s' if differ == 1 else ''}, {unmeasured} could not be "
-        "measured",
-    )
+    counted = f"{equal} equal, {differ} differ{'s' if differ == 1 else ''}, {unmeasured} could not be measured"
+    say(console, f"\n{this.on.title}: {counted}")
     runs = [load.run_id for load in loads.values() if load.run_id]
     if another := _another_make(this.on, store, runs):
         say(console, f"nothing to send in: this server says that it is {another!r}, not {this.on.make}.")

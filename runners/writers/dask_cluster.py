@@ -98,7 +98,7 @@ class DaskCluster:
             executor = self._client.get_executor(pure=False, retries=0, **bound)
             # Dask warns about large arguments, such as the arrival times of a day. Scattered data causes no warning.
             data = self._client.scatter(call, workers=[worker], hash=False)
-            future: Future[Outcome] = executor.submit(pickle.loads, data)
+            future: Future[Outcome] = executor.submit(pickle.loads, data)  # loading makes the call: `remote.Call`
             return future
 
         return submit

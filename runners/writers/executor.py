@@ -87,7 +87,7 @@ class ExecutorPool(WriterPool):
         address = tasks[0].address
         on = engine(address.engine)
         assert isinstance(on, HasCoordinationTable)
-        table, load = on.coordination_table(address), secrets.randbits(62)
+        table, load = on.coordination_table(address), secrets.randbits(62)  # load: a number that no other has
         futures: list[Future[Outcome]] = []
         try:
             table.create(load, len(tasks))

@@ -102,7 +102,7 @@ def load_rows(
     firsts, phases = _rows_of_streams(sources, only, part)
     # A slice holds whole transactions whose batches fit SLICE_BYTES. A generous estimate of a row's bytes in a batch:
     # with its children, payloads at two bytes a character, 128 bytes for all else.
-    row_bytes = (2 * table.payload + 128) * sum(each.children for each in table.family)
+    row_bytes = (2 * table.payload + 128) * sum(member.children for member in table.family)
     slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
     tasks = [
         WriterTask(address, table, source, first, slices, rows_per_tx, skew_rows, path, style)

@@ -85,12 +85,12 @@ def work(task: ReaderTask, what: str) -> float:
 def _reads(session: Session, task: ReaderTask, keys: Keys) -> list[Reading]:
     """Look-ups of random and of recent keys, and ranges where keys are in order of time."""
     random = np.random.Generator(np.random.PCG64(task.seed))
-    recent = max(1, int(len(keys) * _RECENT_SHARE))
+    recent_keys = max(1, int(len(keys) * _RECENT_SHARE))  # their number
     readings = [
         Reading(Metric.POINT_UNIFORM_US, _points(session, keys, random.integers(0, len(keys), task.reads)), "measured"),
         Reading(
             Metric.POINT_RECENT_US,
-            _points(session, keys, random.integers(len(keys) - recent, len(keys), task.reads)),
+            _points(session, keys, random.integers(len(keys) - recent_keys, len(keys), task.reads)),
             "measured",
         ),
     ]
