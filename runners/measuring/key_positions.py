@@ -69,7 +69,7 @@ def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measurements:
         inserts = positions(arrived)
     except UsageError as error:
         return Measurements(absent(f"No position: {error}"))
-    values = _position_readings(inserts, np.ones(len(inserts.writer), np.bool_), rows_per_leaf, KEY, note)
+    values = _position_readings(inserts, np.ones(len(inserts.writer), np.bool_), rows_per_leaf, KEY, note)  # of all
     lags = []
     for i, source in enumerate(sources):
         of_writer = inserts.writer == i

@@ -178,7 +178,7 @@ class KeySource:
     writer: WriterPlan
     planned: NDArray[np.int64]
     """(rows,): the numbers of its rows among those of all writers, from 1, ascending."""
-    seed: tuple[int, ...]
+    seed: tuple[int, ...]  # of the run, and the number of the block
     server: KeyServer | None = None
     """The database server that makes its keys, if the layout is one whose keys a server makes for all writers."""
 
@@ -198,8 +198,8 @@ class KeySource:
         return (self.writer.readings() - UNIX_EPOCH) // _TICKS_PER_MICROSECOND
 
     def _stream(self, number: int, process_plan: WriterProcess, rows: slice, readings: NDArray[np.int64]) -> Stream:
-        """The keys of one process of the writer, its `number`-th (0: the first). `rows`: the places of its
-        rows among the writer's; `readings`: what its clock shows for each."""
+        """The keys of one process of the writer, its `number`-th (0: the first). `rows`: the places of its rows
+        among the writer's; `readings`: what its clock shows for each."""
         writer, chosen, row_numbers = self.writer, layout(process_plan.layout), self.planned[rows]
         seed: tuple[int | str, ...] = (*self.seed, process_plan.layout)
         # keys from one counter for all writers: the server makes them
@@ -209,7 +209,7 @@ class KeySource:
         process = replace(PROCESS, shard=writer.shard)
         process = process.partition(writer.index, of=writer.of, planned=row_numbers)
         entropy = AesEntropy.seeded(*seed).partition(writer.index, of=writer.of)
-        if number:  # a later process: a pid that no other writer's has, and other random bytes
+        if number:  # a later process: a pid that no other process has, and other random bytes
             process = replace(process, pid=process.pid + number * writer.of)
             entropy = entropy.partition(number, of=len(writer.processes))
         started = clock_readings(writer.clock, np.array([process_plan.started]), writer.start)

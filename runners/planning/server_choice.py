@@ -78,7 +78,7 @@ def _all_startable(servers: Mapping[str, str]) -> dict[str, str]:
             refused[name] = error
     if not refused:
         return startable
-    error_type = UsageError if any(isinstance(one, UsageError) for one in refused.values()) else EnvironmentMissing
+    error_type = UsageError if any(isinstance(error, UsageError) for error in refused.values()) else EnvironmentMissing
     raise error_type("\n".join(dict.fromkeys(map(str, refused.values()))))
 
 

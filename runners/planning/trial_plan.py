@@ -89,7 +89,7 @@ class Request:
             "images": dict(self.images),
             "titles": {name: engine(name).title for name in self.databases if name != NO_DATABASE},
             "pairings": {  # the columns of each layout on each engine
-                name: {one: asdict(pair) for one in self.layouts if (pair := pairing_of(engine(name), one))}
+                name: {chosen: asdict(pair) for chosen in self.layouts if (pair := pairing_of(engine(name), chosen))}
                 for name in self.databases
             },
         }
@@ -326,9 +326,9 @@ def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]
 
     If only keys are made, random GUIDs are always measured too, because other layouts' times are compared with theirs.
     """
-    all_names = [one.name for one in layouts().values()]
+    all_names = [known.name for known in layouts().values()]
     requested = list(asked) or list(scenario.layouts) or [ALL]  # the user's layouts, else the scenario's, else all
-    names = [name for one in requested for name in (all_names if one == ALL else [one])]
+    names = [name for text in requested for name in (all_names if text == ALL else [text])]
     always = [CONTROL, RANDOM] if scenario.kind == "keys" else [CONTROL]
     of_servers = layouts_of_servers()
     for name in names:

@@ -136,7 +136,7 @@ def _order(chosen: Layout, keys: list[Keys]) -> Reading:
     """How many keys do not sort above the one before, added up over threads; absent for a layout without an order."""
     if chosen.order == "none":
         return Reading(Metric.ORDER_BREAKS, None, "absent", "This layout ascends in no order.")
-    return Reading(Metric.ORDER_BREAKS, float(sum(breaks(part, chosen.order) for part in keys)), "measured")
+    return Reading(Metric.ORDER_BREAKS, float(sum(breaks(of_thread, chosen.order) for of_thread in keys)), "measured")
 
 
 def _lead(chosen: Layout, keys: list[Keys], clocks: list[NDArray[np.int64]]) -> Reading:
@@ -145,7 +145,7 @@ def _lead(chosen: Layout, keys: list[Keys], clocks: list[NDArray[np.int64]]) -> 
     if time_field is None or not time_field.readable:
         return Reading(Metric.CLOCK_LEAD_MS, None, "absent", "No time can be read back from this layout's keys.")
     try:
-        ticks = [chosen.decode(part).ticks for part in keys]
+        ticks = [chosen.decode(of_thread).ticks for of_thread in keys]
     except UsageError as error:
         return Reading(Metric.CLOCK_LEAD_MS, None, "absent", f"The keys' time cannot be read back: {error}")
     leads = [(in_key - clock).max(initial=0) for in_key, clock in zip(ticks, clocks, strict=True) if in_key is not None]

@@ -77,26 +77,27 @@ def steps(request: Request, plan: TrialPlan, ranks: Integers | None = None) -> t
     present = np.empty(0, np.int64)  # the rows that are there, by age
     gone = np.empty(0, np.int64)  # those that were deleted
     listed, inserted = [], 0
-    for number, (part, end) in enumerate(zip(expanded(phases), rows_by_phase(phases, plan.rows), strict=True), start=1):
+    ends = rows_by_phase(phases, plan.rows)  # how many rows have been inserted by the end of each phase
+    for number, (phase, end) in enumerate(zip(expanded(phases), ends, strict=True), start=1):
         rows = np.arange(inserted, end, dtype=np.int64)  # the phase's own; none if it deletes, updates or reads
         present, inserted = np.append(present, rows), end
-        if part.delete:
-            places = _places_to_delete(part.delete, len(present), random)
+        if phase.delete:
+            places = _places_to_delete(phase.delete, len(present), random)
             rows, present = present[places], np.delete(present, places)
             gone = np.append(gone, rows)
-        elif part.update:
-            rows = present[_places_to_update(part.update, len(present), random)]
-        elif part.read and (part.read.present or part.read.deleted):
-            candidates = present if part.read.present else gone
-            rows = random.permutation(candidates)[: count_of(part.read.amount, len(candidates))]
-        elif part.read:  # scan or pop: the first rows in the order of the key
+        elif phase.update:
+            rows = present[_places_to_update(phase.update, len(present), random)]
+        elif phase.read and (phase.read.present or phase.read.deleted):
+            candidates = present if phase.read.present else gone
+            rows = random.permutation(candidates)[: count_of(phase.read.amount, len(candidates))]
+        elif phase.read:  # scan or pop: the first rows in the order of the key
             assert ranks is not None
-            rows = present[np.argsort(ranks[present])][: count_of(part.read.amount, len(present))]
-            if part.read.pop:  # deletes what it reads
+            rows = present[np.argsort(ranks[present])][: count_of(phase.read.amount, len(present))]
+            if phase.read.pop:  # deletes what it reads
                 present, gone = np.setdiff1d(present, rows), np.append(gone, rows)
-        built = part.build or part.rebuild
+        built = phase.build or phase.rebuild
         fill = (built.fill or engine(plan.database).default_fill) if built else 0
-        listed.append(Step(number=number, what=part.what, rows=rows, fill=fill, update=part.update, read=part.read))
+        listed.append(Step(number=number, what=phase.what, rows=rows, fill=fill, update=phase.update, read=phase.read))
     return tuple(listed)
 
 

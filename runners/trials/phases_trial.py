@@ -162,6 +162,6 @@ class PhasesModelTrial(TrialRunner):
 def _stranded(admin: Admin, table: Table, present_keys: PresentKeys, measured: Iterable[Reading]) -> float | None:
     """Free room, in %, on leaves of the server's index without a row of the last insertion. None if the index's pages
     cannot be read. `measured`: readings of the table."""
-    values = (one.value for one in measured if (one.subject, one.metric) == (KEY, Metric.LEAF_DENSITY))
+    values = (reading.value for reading in measured if (reading.subject, reading.metric) == (KEY, Metric.LEAF_DENSITY))
     order, density = admin.page_order(table), next(values, None)
     return None if order is None or density is None else present_keys.stranded(order.rows, density)

@@ -130,23 +130,23 @@ def perform(
     path = output or Path(f"keybench-verify-{this.on.name}.zip")
     if str(path) in STANDARD_OUTPUT or (path.exists() and not path.is_file()) or not path.parent.is_dir():
         raise UsageError(f"--output {path} cannot be written: name a file in a folder that exists.")
-    trials = [one for request in this.requests.values() for one in plan(request)]
+    trials = [trial for request in this.requests.values() for trial in plan(request)]
     server = next(iter(this.requests.values())).servers[this.on.name]  # without its password
     say(
         console,
         f"verification of {this.on.title} ({server}): {len(this.on.questions)} questions, {len(this.requests)} loads, "
-        f"{len(trials)} trials, {sum(one.rows for one in trials):,} rows",
+        f"{len(trials)} trials, {sum(trial.rows for trial in trials):,} rows",
     )
     loads = _measured(this, store, console, command, debug=debug)
     # the verdicts, printed and stored as warnings of the runs that gave them
     answers = verdicts(this.on, loads)
     say(console, "")
-    for one in answers:
-        say(console, one.line)
-        for load in one.question.loads:
+    for answer in answers:
+        say(console, answer.line)
+        for load in answer.question.loads:
             if loads[load].run_id:
-                store.warn(loads[load].run_id, f"keybench verify, {one.line}.")
-    equal, differ, unmeasured = (sum(one.outcome == outcome for one in answers) for outcome in WORDS)  # in its order
+                store.warn(loads[load].run_id, f"keybench verify, {answer.line}.")
+    equal, differ, unmeasured = (sum(answer.outcome == outcome for answer in answers) for outcome in WORDS)  # in order
     counted = f"{equal} equal, {differ} differ{'s' if differ == 1 else ''}, {unmeasured} could not be measured"
     say(console, f"\n{this.on.title}: {counted}")
     runs = [load.run_id for load in loads.values() if load.run_id]
@@ -155,9 +155,9 @@ def perform(
         return INCONCLUSIVE
     _write(path, this.on, store, runs, answers)
     say(console, f"to send in: {path} (its README.txt says what is in it and where to send it)")
-    if any(one.outcome == "differs" or one.failed for one in answers):
+    if any(answer.outcome == "differs" or answer.failed for answer in answers):
         return DIFFERS
-    return INCONCLUSIVE if any(one.outcome == "not measured" for one in answers) else 0
+    return INCONCLUSIVE if any(answer.outcome == "not measured" for answer in answers) else 0
 
 
 def _another_make(on: Engine, store: Store, runs: Sequence[str]) -> str:
