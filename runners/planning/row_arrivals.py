@@ -133,14 +133,14 @@ def _distributed(
         # of the last phase, rounding may put the last row a little behind the end
         arrivals.append(ticks if phase is phases[-1] else np.minimum(ticks, _tick(phase.end) - 1))
         owners.append(_owners(scenario, phase, n, random))
-    # the same writer by writer
-    owner, arrival = np.concatenate(owners), np.concatenate(arrivals)
+    # the same writer by writer; + 1, as planned numbers begin with 1
+    all_owners, all_arrivals = np.concatenate(owners), np.concatenate(arrivals)
     ends = np.cumsum(load_rows)
     all_shares = []
     for i, writer in enumerate(scenario.writer):
-        rows_of_writer = np.flatnonzero(owner == i)
+        rows_of_writer = np.flatnonzero(all_owners == i)
         counts = tuple(np.diff(np.searchsorted(rows_of_writer, [0, *ends])).tolist())
-        all_shares.append(Share(arrival[rows_of_writer], rows_of_writer + 1, counts, started=_tick(writer.start)))
+        all_shares.append(Share(all_arrivals[rows_of_writer], rows_of_writer + 1, counts, started=_tick(writer.start)))
     return tuple(all_shares)
 
 

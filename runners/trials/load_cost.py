@@ -43,7 +43,7 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measurements:
     _, row_bytes = on.bytes_per_row(table.column, table.payload, table.key)  # with the log; `_`: of the index alone
     if not request.is_modelled(on.name) and len(keys) * row_bytes < server.cache_bytes:
         return Measurements([])
-    ends = np.unique(np.linspace(0, len(keys), _PARTS + 1)[1:].astype(np.int64))
+    ends = np.unique(np.linspace(0, len(keys), _PARTS + 1)[1:].astype(np.int64))  # fewer parts if rows are few
     ranks, rows_per_tx = arrived.ranks(), request.scenario.load.rows_per_tx
     writers = arrived.writers() if len(arrived.table.sources) > 1 else None
     shared = shared_bytes(stored(keys, table.column.order), ranks, ends)

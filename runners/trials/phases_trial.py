@@ -141,7 +141,8 @@ class PhasesTrial(ServerTrial):
         task = ReaderTask(target.address, self.table.table, self.sources, rows_per_tx, rows=step.rows, texts=texts)
         what: str = step.what  # as `reader.work` calls it
         if read:  # exactly one of its fields is set
-            what = "look up" if read.present else "look up deleted" if read.deleted else "pop" if read.pop else "scan"
+            kinds = {"look up": read.present, "look up deleted": read.deleted, "scan": read.scan, "pop": read.pop}
+            what = next(kind for kind, amount in kinds.items() if amount is not None)
         (seconds,) = run_all(work, [(task, what)], timeout=self.seconds_left())
         return float(seconds)
 

@@ -85,15 +85,12 @@ def work(task: ReaderTask, what: str) -> float:
 def _reads(session: Session, task: ReaderTask, keys: Keys) -> list[Reading]:
     """Look-ups of random and of recent keys, and ranges where keys are in order of time."""
     random = np.random.Generator(np.random.PCG64(task.seed))
-    recent_keys = max(1, int(len(keys) * _RECENT_SHARE))  # their number
-    readings = [
-        Reading(Metric.POINT_UNIFORM_US, _points(session, keys, random.integers(0, len(keys), task.reads)), "measured"),
-        Reading(
-            Metric.POINT_RECENT_US,
-            _points(session, keys, random.integers(len(keys) - recent_keys, len(keys), task.reads)),
-            "measured",
-        ),
-    ]
+    n, recent = len(keys), max(1, int(len(keys) * _RECENT_SHARE))  # the numbers of all keys and of recent ones
+    chosen = {
+        Metric.POINT_UNIFORM_US: random.integers(0, n, task.reads),
+        Metric.POINT_RECENT_US: random.integers(n - recent, n, task.reads),
+    }
+    readings = [Reading(metric, _points(session, keys, places), "measured") for metric, places in chosen.items()]
     measured = layout(task.sources[0].layout)
     used = {process.layout for source in task.sources for process in source.writer.processes}
     if measured.order == "none" or measured.order != task.table.column.order or used != {measured.name}:
