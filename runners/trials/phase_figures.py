@@ -93,7 +93,7 @@ def steps(request: Request, plan: TrialPlan, ranks: Integers | None = None) -> t
         elif phase.read:  # scan or pop: the first rows in the order of the key
             assert ranks is not None
             rows = present[np.argsort(ranks[present])][: count_of(phase.read.amount, len(present))]
-            if phase.read.pop:  # deletes what it reads
+            if phase.read.pop:  # deletes what it reads; the sorted rest is still by age
                 present, gone = np.setdiff1d(present, rows), np.append(gone, rows)
         built = phase.build or phase.rebuild
         fill = (built.fill or engine(plan.database).default_fill) if built else 0
