@@ -74,18 +74,16 @@ def _clean_folders(bases: Sequence[Path], dry_run: bool, console: Console) -> No
 def _clean_containers(dry_run: bool, console: Console) -> None:
     """Removes containers of ended runs on this machine, or shows them."""
     containers = docker_daemon.containers()
-    in_use = [one for one in containers if container.in_use(one)]
-    for one in containers:
-        if one in in_use:
+    in_use = [found for found in containers if container.in_use(found)]
+    for found in containers:
+        if found in in_use:
             continue
         if not dry_run:
-            docker_daemon.remove(one.name)
-        say(console, f"{'would remove' if dry_run else 'removed'} container {one.name} of {one.image}")
+            docker_daemon.remove(found.name)
+        say(console, f"{'would remove' if dry_run else 'removed'} container {found.name} of {found.image}")
     if in_use:
-        say(
-            console,
-            f"{_count(len(in_use), 'container')} left alone: a run is using {'them' if len(in_use) > 1 else 'it'}",
-        )
+        them = "them" if len(in_use) > 1 else "it"
+        say(console, f"{_count(len(in_use), 'container')} left alone: a run is using {them}")
     if not containers:
         say(console, "no container of keybench is left over")
 

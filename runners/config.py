@@ -44,7 +44,7 @@ def options(
     for written, value in table.items():
         name = written.replace("-", "_")
         values = value if isinstance(value, list) else [value]
-        if not all(isinstance(one, str | int | float) for one in values):
+        if not all(isinstance(item, str | int | float) for item in values):
             raise UsageError(
                 f"{path}: [{command}] {written} must be text, a number, true or false, or a list of texts: correct it."
             )

@@ -50,8 +50,9 @@ def doctor(as_json: cli.AsJson = False) -> int:
     )
     # why something cannot be used, by its name; empty text if it can
     common = {"private servers": _private_servers(), "disk": _disk()}
-    _print("private servers", common["private servers"] or f"can be started in {base_directory()}", console)
-    _print("disk", common["disk"] or f"{gigabytes(_free())} free in {base_directory()}", console)
+    folder = base_directory()
+    _print("private servers", common["private servers"] or f"can be started in {folder}", console)
+    _print("disk", common["disk"] or f"{gigabytes(shutil.disk_usage(folder).free)} free in {folder}", console)
     reason, address = docker_daemon.unreachable(), docker_daemon.address()  # the default run needs no Docker
     absent = f"no daemon answers at {address} ({reason}): no database in a container"
     docker = absent if reason else f"a daemon answers at {address}"
@@ -113,10 +114,6 @@ def _private_servers() -> str:
     return ""
 
 
-def _free() -> int:
-    return shutil.disk_usage(base_directory()).free
-
-
 def _disk() -> str:
     """Why the default run would be refused for lack of disk space; empty if it would not."""
     try:
@@ -129,7 +126,7 @@ def _disk() -> str:
 
 
 def _drivers(on: Engine) -> tuple[list[str], str]:
-    """(the drivers that can be used, with their versions; why none can be used, or empty text)."""
+    """(the drivers that can be used, with their versions; why none can be used, else empty text)."""
     usable, problem = list[str](), ""
     for name in on.drivers:
         try:
@@ -151,6 +148,6 @@ def _version(package: str) -> str:
 
 def _print(name: str, text: str, console: Console) -> None:
     """Prints a name in the first column and its text, wrapped, in the second."""
-    width = max(40, console.width - _INDENT - 2)  # 2: the margin
+    width = max(40, console.width - _INDENT - 2)  # 2: the margin; 40: also if the terminal is too narrow
     lines = [part for line in text.splitlines() for part in wrap(line, width, break_on_hyphens=False) or [""]]
     say(console, f"  {name:<{_INDENT}}" + f"\n{' ' * (_INDENT + 2)}".join(lines))

@@ -57,7 +57,7 @@ def _table_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
     payload = trial.lengths.mean if trial.lengths else trial.payload
     row_bytes = 0.0
     for member in table.family:  # the table, and before it a foreign key's parent table
-        _, with_log = on.bytes_per_row(table.column, payload, member.key)
+        _, with_log = on.bytes_per_row(table.column, payload, member.key)  # `_`: the index alone
         row_bytes += with_log * member.children  # `children`: rows of that table for each key
     return int(rows * row_bytes)
 
@@ -147,10 +147,10 @@ def pilot(
     reason = "small: pilots would insert a quarter of their rows or more, so no time is predicted"
     if not predicted:
         return f"the trials are {reason}"
-    less = " (fewer --rows, --layout or --blocks take less)" if seconds > _LONG_SECONDS else ""
+    advice = " (fewer --rows, --layout or --blocks take less)" if seconds > _LONG_SECONDS else ""
     if not small:
-        return f"the trials will take about {duration(seconds)}{less}"
-    return f"the trials on {predicted} will take about {duration(seconds)}{less}; those on {small} are {reason}"
+        return f"the trials will take about {duration(seconds)}{advice}"
+    return f"the trials on {predicted} will take about {duration(seconds)}{advice}; those on {small} are {reason}"
 
 
 def _pilots(trials: Sequence[TrialPlan]) -> tuple[list[TrialPlan], tuple[int, ...]]:

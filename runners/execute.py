@@ -60,18 +60,18 @@ def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialP
 
 def _announce_disk(request: Request, todo: tuple[TrialPlan, ...], console: Console) -> None:
     """Prints the disk that the trials need where they run; EnvironmentMissing if there is too little."""
-    size, largest = estimate.gigabytes, "the largest trial needs about"
+    gigabytes, largest = estimate.gigabytes, "the largest trial needs about"
     if need := estimate.disk_bytes(request, todo):
         free = estimate.check_disk(need, base_directory())
-        say(console, f"{largest} {size(need)} of disk; {size(free)} are free")
+        say(console, f"{largest} {gigabytes(need)} of disk; {gigabytes(free)} are free")
     if need := estimate.disk_bytes(request, todo, "docker"):
         if folder := docker_daemon.data_folder():
             free = estimate.check_disk(need, folder, "give Docker more room (docker system df shows what it holds)")
-            say(console, f"{largest} {size(need)} of Docker's disk; {size(free)} are free")
+            say(console, f"{largest} {gigabytes(need)} of Docker's disk; {gigabytes(free)} are free")
         else:
-            say(console, f"{largest} {size(need)} of Docker's disk, which keybench does not check")
+            say(console, f"{largest} {gigabytes(need)} of Docker's disk, which keybench does not check")
     if need := estimate.disk_bytes(request, todo, "url"):
-        say(console, f"{largest} {size(need)} of disk on your server, which keybench does not check")
+        say(console, f"{largest} {gigabytes(need)} of disk on your server, which keybench does not check")
 
 
 def _difference_from_scenario(request: Request, row_counts: Sequence[int]) -> str:

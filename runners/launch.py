@@ -109,11 +109,11 @@ def notes(options: RunOptions, request: Request) -> list[str]:
     return [line for line in (*lines, *load_cost.notes(request)) if line]  # a line is empty if it has nothing to say
 
 
-def dry_run(request: Request, notes: Sequence[str], console: Console) -> int:
+def dry_run(request: Request, notes_for_user: Sequence[str], console: Console) -> int:
     """Prints when each writer is busy, the trials, and the disk space they need; starts nothing."""
     trials = plan(request)
     announce(request, trials, trials, console)  # all trials are still to run
-    for line in (*notes, *timetable(request.scenario, trials[0].rows)):
+    for line in (*notes_for_user, *timetable(request.scenario, trials[0].rows)):
         say(console, line)
     for trial in trials:
         say(console, f"  block {trial.block}: {trial.label}, {trial.rows:,} rows")

@@ -44,8 +44,8 @@ class RunServers:
 
     def reach(self, database: str) -> Target:
         """The database's server, started if it is not running. RunStopped if a user's own does not answer for 60 s."""
-        provision, target = self._running.get(database, (None, None))
-        if provision is not None and target is not None:
+        if database in self._running:
+            provision, target = self._running[database]
             if provision.alive() and _answers(target):
                 return target
             if is_url(self._request.servers[database]):

@@ -33,7 +33,7 @@ class WaitWatch:
     """
 
     def __init__(self, sampler: WaitSampler | None, rate: int, rows: int, problem: ServerError | None = None) -> None:
-        """`rate`: samples a second, 0 for none. `rows`: all rows that are sent."""
+        """`rate`: samples a second, 0 for none. `rows`: all that are sent. `problem`: why there is no `sampler`."""
         self._sampler, self._rate, self._rows = sampler, rate, rows
         self._sending, self.end = threading.Event(), threading.Event()  # from the first row sent; from the last one
         self._problem = problem

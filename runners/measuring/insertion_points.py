@@ -58,7 +58,7 @@ def _insert(ranks: NDArray[np.int64], present: Present, above: NDArray[np.int64]
     words, tree = present
     for i in range(len(ranks)):
         rank = ranks[i]
-        above[i] = i - _below(present, rank)
+        above[i] = i - _below(present, rank)  # i keys were inserted before it
         # set its bit, and count it in its group and the ranges of groups above
         words[rank >> 6] |= np.uint64(1) << np.uint64(rank & 63)
         group = (rank >> 6) // _WORDS + 1
@@ -69,7 +69,7 @@ def _insert(ranks: NDArray[np.int64], present: Present, above: NDArray[np.int64]
 
 def keys_above(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     """Keys present above each key at its insertion. `ranks`: int64 (n,), 0 … n − 1 permuted, in order of arrival."""
-    groups = len(ranks) // (64 * _WORDS) + 1
+    groups = len(ranks) // (64 * _WORDS) + 1  # + 1: ranks that fill no whole group
     above = np.empty(len(ranks), np.int64)
     _insert(ranks, Present(np.zeros(groups * _WORDS, np.uint64), np.zeros(groups + 1, np.int32)), above)
     return above

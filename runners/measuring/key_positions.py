@@ -56,7 +56,7 @@ def positions(arrived: Arrived) -> Positions:
         moment[rows] = source.writer.arrivals
     # all in order of arrival
     ranks, moments = arrived.ranks(), moment[places]
-    # `passed`: the first row whose key is at or above; the highest key so far ascends, so a binary search finds it
+    # `passed`: of each key, the first row at or above it. The highest key so far ascends: a binary search finds it
     passed = np.searchsorted(np.maximum.accumulate(ranks), ranks, side="left")
     return Positions(writer[places], moments, above=keys_above(ranks), lag=np.maximum(moments - moments[passed], 0))
 
@@ -69,19 +69,20 @@ def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measurements:
         inserts = positions(arrived)
     except UsageError as error:
         return Measurements(absent(f"No position: {error}"))
-    values = _values(inserts, np.ones(len(inserts.writer), np.bool_), rows_per_leaf, KEY, note)
+    values = _position_readings(inserts, np.ones(len(inserts.writer), np.bool_), rows_per_leaf, KEY, note)  # of all
     lags = []
     for i, source in enumerate(sources):
         of_writer = inserts.writer == i
         if not of_writer.any():
             continue
         if len(sources) > 1:
-            values += _values(inserts, of_writer, rows_per_leaf, Subject.writer(source.writer.id), note)
+            subject = Subject.writer(source.writer.id)
+            values += _position_readings(inserts, of_writer, rows_per_leaf, subject, note)
         lags.append((source.writer.id, _lag_of_inserts(inserts, of_writer, rows_per_leaf)))
     values += _lag_readings(lags, note)
     seconds = inserts.moment / TICKS_PER_SECOND
     ids = [source.writer.id for source in sources]
-    return Measurements(values, (), [blobs.positions(ids, inserts.writer, seconds, inserts.quantiles, note)])
+    return Measurements(values, blobs=[blobs.positions(ids, inserts.writer, seconds, inserts.quantiles, note)])
 
 
 def absent(reason: str) -> list[Reading]:
@@ -89,7 +90,7 @@ def absent(reason: str) -> list[Reading]:
     return list(Reading.absent([Metric.POSITION_MEAN, Metric.DEEP_INSERTS, *LAG_METRICS], reason))
 
 
-def _values(
+def _position_readings(
     inserts: Positions, chosen: NDArray[np.bool_], rows_per_leaf: float | None, subject: Subject, note: str
 ) -> list[Reading]:
     """The metrics of position of the chosen inserts: all of them, or those of one writer. The share of deep inserts is

@@ -114,7 +114,7 @@ class Interference:
         now = _times()
         total = sum(now.values()) - sum(self.times.values())
         stolen = now["steal"] - self.times["steal"] if "steal" in now else None
-        percent = None if stolen is None else 100 * max(stolen, 0.0) / max(total, 1e-9)
+        percent = None if stolen is None else 100 * max(stolen, 0.0) / max(total, 1e-9)  # they may not have moved
         return [*self.readings, _known(Metric.STOLEN_CPU, percent)]
 
 

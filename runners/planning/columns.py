@@ -27,7 +27,7 @@ def pairing_of(on: Engine, name: str) -> Pairing | None:
     if server_keys is None:
         return None
     column, ordered = server_keys.column, server_keys.order != "none"
-    return Pairing(column, column if ordered else "", ordered, suiting=(column,) if ordered else ())
+    return Pairing(column, suited=column if ordered else "", ordered=ordered, suiting=(column,) if ordered else ())
 
 
 def pairing(on: Engine, chosen: Layout) -> Pairing:

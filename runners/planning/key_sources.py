@@ -69,14 +69,15 @@ class KeyServer:
         return chosen.stream(replace(PROCESS, boot=boot), VirtualClock(arrivals, start=self.starts[number]), entropy)
 
 
-def key_servers(scenario: Scenario, start: int, shares: Sequence[Share]) -> tuple[KeyServer, ...]:
+def key_servers(scenario: Scenario, start: int, all_shares: Sequence[Share]) -> tuple[KeyServer, ...]:
     """For each writer, the database server that makes its keys; `start` is the tick of the scenario's first moment."""
-    numbers = sorted({writer.server for writer in scenario.writer})
-    restarts = (start + round(at * TICKS_PER_SECOND) for at in scenario.server.restarts)
+    numbers = sorted({writer.server for writer in scenario.writer})  # of the servers
+    restarts = (start + round(second * TICKS_PER_SECOND) for second in scenario.server.restarts)
     starts = (start, *restarts)
     servers = {}
     for index, number in enumerate(numbers):
-        its_shares = [share for writer, share in zip(scenario.writer, shares, strict=True) if writer.server == number]
+        with_shares = zip(scenario.writer, all_shares, strict=True)
+        its_shares = [share for writer, share in with_shares if writer.server == number]
         planned = np.concatenate([share.planned for share in its_shares])
         order = np.argsort(planned, kind="stable")  # merges the writers' ascending numbers
         arrivals = np.concatenate([share.arrivals for share in its_shares])[order] + start
@@ -177,7 +178,7 @@ class KeySource:
     writer: WriterPlan
     planned: NDArray[np.int64]
     """(rows,): the numbers of its rows among those of all writers, from 1, ascending."""
-    seed: tuple[int, ...]
+    seed: tuple[int, ...]  # of the run, and the number of the block
     server: KeyServer | None = None
     """The database server that makes its keys, if the layout is one whose keys a server makes for all writers."""
 
@@ -185,34 +186,34 @@ class KeySource:
         """A new stream that begins with the first key."""
         readings = self.writer.readings()
         streams, first = [], 0
-        for number, part in enumerate(self.writer.processes):
-            end = first + part.rows
-            streams.append(self._stream(number, part, slice(first, end), readings[first:end] + part.ahead))
+        for number, process in enumerate(self.writer.processes):
+            end = first + process.rows
+            streams.append(self._stream(number, process, slice(first, end), readings[first:end] + process.ahead))
             first = end
-        rows = [part.rows for part in self.writer.processes]
+        rows = [process.rows for process in self.writer.processes]
         return streams[0] if len(streams) == 1 else ConsecutiveStreams(streams, rows)
 
     def created(self) -> NDArray[np.int64]:
         """When the writer's rows were created, by its own clock: microseconds since 1970."""
         return (self.writer.readings() - UNIX_EPOCH) // _TICKS_PER_MICROSECOND
 
-    def _stream(self, number: int, part: WriterProcess, rows: slice, readings: NDArray[np.int64]) -> Stream:
-        """The keys of the writer's process `part`, its `number`-th (0: the first). `rows`: the places of its rows among
-        the writer's; `readings`: what its clock shows for each."""
-        writer, chosen, planned = self.writer, layout(part.layout), self.planned[rows]
-        seed: tuple[int | str, ...] = (*self.seed, part.layout)
+    def _stream(self, number: int, process_plan: WriterProcess, rows: slice, readings: NDArray[np.int64]) -> Stream:
+        """The keys of one process of the writer, its `number`-th (0: the first). `rows`: the places of its rows
+        among the writer's; `readings`: what its clock shows for each."""
+        writer, chosen, row_numbers = self.writer, layout(process_plan.layout), self.planned[rows]
+        seed: tuple[int | str, ...] = (*self.seed, process_plan.layout)
         # keys from one counter for all writers: the server makes them
         if chosen.one_counter and self.server is not None:
-            return self.server.stream(chosen, seed, planned)
+            return self.server.stream(chosen, seed, row_numbers)
         # other keys: the process, its share of the random bytes, and its clock
         process = replace(PROCESS, shard=writer.shard)
-        process = process.partition(writer.index, of=writer.of, planned=planned)
+        process = process.partition(writer.index, of=writer.of, planned=row_numbers)
         entropy = AesEntropy.seeded(*seed).partition(writer.index, of=writer.of)
-        if number:  # a new process has another pid and other random bytes
+        if number:  # a later process: a pid that no other process has, and other random bytes
             process = replace(process, pid=process.pid + number * writer.of)
             entropy = entropy.partition(number, of=len(writer.processes))
-        started = clock_readings(writer.clock, np.array([part.started]), writer.start)
-        return chosen.stream(process, VirtualClock(readings, start=int(started[0]) + part.ahead), entropy)
+        started = clock_readings(writer.clock, np.array([process_plan.started]), writer.start)
+        return chosen.stream(process, VirtualClock(readings, start=int(started[0]) + process_plan.ahead), entropy)
 
 
 def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
@@ -227,7 +228,7 @@ def sources_of_load(
 ) -> tuple[KeySource, ...]:
     """The source of each writer's keys, for a load of `rows` rows of the layout `name`; a share for each writer."""
     start = ticks_of(scenario.start)
-    switch = _switch(scenario, name, rows, all_shares)
+    switch = _switch_tick(scenario, name, rows, all_shares)
     plans = [
         WriterPlan(
             id=part.id,
@@ -236,7 +237,7 @@ def sources_of_load(
             start=start,
             arrivals=share.arrivals,
             phases=share.phases,
-            processes=_of_phases(scenario.phase, name, share) or _processes(scenario, name, part, share, switch),
+            processes=_phase_processes(scenario.phase, name, share) or _processes(scenario, name, part, share, switch),
             clock=part.clock,
             shard=part.shard,
         )
@@ -252,7 +253,7 @@ def sources_of_load(
     )
 
 
-def _switch(scenario: Scenario, name: str, rows: int, all_shares: Sequence[Share]) -> int | None:
+def _switch_tick(scenario: Scenario, name: str, rows: int, all_shares: Sequence[Share]) -> int | None:
     """When all writers change to the measured layout, in ticks since the start; None if they begin with it.
 
     The change comes one tick after the last row that `scenario.before` leaves to the other layout. The control has no
@@ -267,23 +268,23 @@ def _switch(scenario: Scenario, name: str, rows: int, all_shares: Sequence[Share
 
 
 def _processes(
-    scenario: Scenario, measured: str, part: WriterPart, share: Share, switch: int | None
+    scenario: Scenario, measured: str, writer: WriterPart, share: Share, switch: int | None
 ) -> tuple[WriterProcess, ...]:
     """The processes that make at least one key, in order. For a writer without rows, only its last process.
 
-    A restart changes nothing for layouts that never read the clock and for keys that a server makes: their streams
-    continue. The restarts of that server are the scenario's `server.restarts`.
+    `switch`: see `_switch_tick`. A restart changes nothing for layouts that never read the clock and for keys that a
+    server makes: their streams continue. The restarts of that server are the scenario's `server.restarts`.
     """
     layout_before = scenario.before.layout if scenario.before else measured
     change = share.started if switch is None else switch  # at its start: all of its keys are of the measured layout
     # the layout of each process, by the tick of its start: the first one, those after restarts, the one at the change
     starts = {share.started: layout_before if share.started < change else measured}
-    for at in part.restarts:
-        tick = round(at * TICKS_PER_SECOND)
+    for second in writer.restarts:
+        tick = round(second * TICKS_PER_SECOND)
         name = layout_before if tick < change else measured
         if layout(name).reads_clock != "never" and not layout(name).one_counter:
             starts[tick] = name
-    if share.started < change:
+    if share.started < change:  # else it has this layout from its start
         starts[change] = measured
     # each process makes the keys of the rows that arrive before the next one starts
     in_order = sorted(starts.items())
@@ -295,7 +296,7 @@ def _processes(
     return tuple(process for process in processes if process.rows) or tuple(processes[-1:])
 
 
-def _of_phases(phases: tuple[PhasePart, ...], measured: str, share: Share) -> tuple[WriterProcess, ...]:
+def _phase_processes(phases: tuple[PhasePart, ...], measured: str, share: Share) -> tuple[WriterProcess, ...]:
     """The processes of the only writer, where phases have keys of their own; empty elsewhere, and for the control. A
     new process starts where layout or clock change. Layouts that read no clock, and counters, ignore the clock."""
     if measured == CONTROL or not any(phase.own_keys for phase in phases):
@@ -320,7 +321,7 @@ Ticks = NDArray[np.int64]
 
 
 def clock_readings(clock: ClockPart, ticks: Ticks, start: int) -> Ticks:
-    """The ticks since year 1 that a clock shows at the true times `ticks`; all times count from the tick `start`."""
+    """What a clock shows at the true times `ticks`: ticks since year 1. `ticks` and its steps count from `start`."""
     shown = ticks + (start + round(clock.offset * TICKS_PER_SECOND))
     if clock.drift:
         shown += np.rint(ticks * (clock.drift * 1e-6)).astype(np.int64)  # drift is in parts per million

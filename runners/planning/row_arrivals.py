@@ -94,13 +94,13 @@ def _even_arrivals(rows: int, place: float, spells: Sequence[_Spell], rate: floa
     ends = list(accumulate((end - begin) * rate for begin, end in spells))  # of the spells, in the same unit
     edges = np.searchsorted(places, [0.0, *ends[:-1], inf])  # the first row of each spell, and the number of rows
     for (begin, end), begin_place, first, stop in zip(spells, [0.0, *ends], edges, edges[1:], strict=False):
-        since_begin, part = places[first:stop], ticks[first:stop]
+        since_begin, of_spell = places[first:stop], ticks[first:stop]  # views of the two arrays
         since_begin -= begin_place  # in place, which saves an array as long as the load
         since_begin *= TICKS_PER_SECOND / rate
-        part[:] = since_begin  # cut to whole ticks
-        part += _tick(begin)
+        of_spell[:] = since_begin  # cut to whole ticks
+        of_spell += _tick(begin)
         if end != inf:  # because of rounding to whole rows, a fraction of a row may lie beyond the last spell
-            np.minimum(part, _tick(end) - 1, out=part)
+            np.minimum(of_spell, _tick(end) - 1, out=of_spell)
     return ticks
 
 
@@ -123,7 +123,7 @@ def _distributed(
     scenario: Scenario, phases: Sequence[Phase], scale: float, rows: int, seed: tuple[int, ...]
 ) -> tuple[Share, ...]:
     """The writers' shares where all rows arrive in one stream, at even intervals, and each goes to a busy writer."""
-    draw = np.random.default_rng(seed)
+    random = np.random.default_rng(seed)
     # phase by phase: when all rows arrive, and the writer of each
     load_rows = apportion(rows, [phase.rows for phase in phases])
     owners, arrivals = [], []
@@ -132,19 +132,19 @@ def _distributed(
         ticks = _tick(phase.begin) + (np.arange(n) * interval).astype(np.int64)
         # of the last phase, rounding may put the last row a little behind the end
         arrivals.append(ticks if phase is phases[-1] else np.minimum(ticks, _tick(phase.end) - 1))
-        owners.append(_owners(scenario, phase, n, draw))
-    # the same writer by writer
-    owner, arrival = np.concatenate(owners), np.concatenate(arrivals)
+        owners.append(_owners(scenario, phase, n, random))
+    # the same writer by writer; + 1, as planned numbers begin with 1
+    all_owners, all_arrivals = np.concatenate(owners), np.concatenate(arrivals)
     ends = np.cumsum(load_rows)
     all_shares = []
     for i, writer in enumerate(scenario.writer):
-        rows_of_writer = np.flatnonzero(owner == i)
+        rows_of_writer = np.flatnonzero(all_owners == i)
         counts = tuple(np.diff(np.searchsorted(rows_of_writer, [0, *ends])).tolist())
-        all_shares.append(Share(arrival[rows_of_writer], rows_of_writer + 1, counts, started=_tick(writer.start)))
+        all_shares.append(Share(all_arrivals[rows_of_writer], rows_of_writer + 1, counts, started=_tick(writer.start)))
     return tuple(all_shares)
 
 
-def _owners(scenario: Scenario, phase: Phase, n: int, draw: np.random.Generator) -> NDArray[np.int64]:
+def _owners(scenario: Scenario, phase: Phase, n: int, random: np.random.Generator) -> NDArray[np.int64]:
     """The index of the writer of each of n successive rows in a phase, by the scenario's `[deal]` mode: (n,)."""
     busy, mode = np.array(phase.busy), scenario.deal.mode
     if mode == "one-busy":
@@ -155,7 +155,7 @@ def _owners(scenario: Scenario, phase: Phase, n: int, draw: np.random.Generator)
     rate_sums = np.cumsum([scenario.writer[i].rate for i in phase.busy])
     session_rows = 1 if mode == "random" else scenario.deal.session_rows
     sessions = ceil(n / session_rows)
-    choices = np.searchsorted(rate_sums, draw.random(sessions) * rate_sums[-1], side="right")
+    choices = np.searchsorted(rate_sums, random.random(sessions) * rate_sums[-1], side="right")
     owners: NDArray[np.int64] = busy[np.repeat(choices, session_rows)[:n]]
     return owners
 

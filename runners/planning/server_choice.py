@@ -32,7 +32,7 @@ def reasons_of_auto(databases: tuple[str, ...], asked: tuple[str, ...]) -> list[
     """For each database on `auto` with several kinds of server: a line that says which one `resolve` took and why."""
     sentences = []
     for on in (engine(name) for name, server in _value_for_each(databases, asked).items() if server == AUTO):
-        missing = {kind: on.missing(kind) for kind in on.servers}
+        missing = {kind: on.missing(kind) for kind in on.servers}  # why it cannot start; empty if it can
         chosen, *others = (kind for kind, reason in missing.items() if not reason)  # one at least: `resolve` found it
         reasons = [reason.partition(": ")[0] for reason in missing.values() if reason]  # without what to do about it
         if len(on.servers) > 1:
@@ -44,7 +44,7 @@ def reasons_of_auto(databases: tuple[str, ...], asked: tuple[str, ...]) -> list[
 
 def _value_for_each(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str]:
     """The value of `--server` for each database; UsageError for a value that fits none."""
-    for_all, for_one = AUTO, dict[str, str]()  # the kind for all databases, and the servers of single ones
+    for_all, for_one = AUTO, dict[str, str]()  # the kind for all databases; the servers of single ones, by name
     for value in asked or (AUTO,):
         name, equals, kind = value.partition("=")
         if is_url(value):
@@ -78,7 +78,7 @@ def _all_startable(servers: Mapping[str, str]) -> dict[str, str]:
             refused[name] = error
     if not refused:
         return startable
-    error_type = UsageError if any(isinstance(one, UsageError) for one in refused.values()) else EnvironmentMissing
+    error_type = UsageError if any(isinstance(error, UsageError) for error in refused.values()) else EnvironmentMissing
     raise error_type("\n".join(dict.fromkeys(map(str, refused.values()))))
 
 

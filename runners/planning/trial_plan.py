@@ -24,7 +24,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import KeepsState, KnowsUpdates
 from keybench.runners.planning.columns import columns_of, layouts_of_servers, pairing_of, server_keys_of
 from keybench.runners.planning.server_choice import settings_of
-from keybench.scenarios.index_phases import fills_as_text, rows_problem
+from keybench.scenarios.index_phases import PhasePart, fills_as_text, rows_problem
 from keybench.scenarios.schema import Scenario, scenario_of
 from keybench.scenarios.writers import duration_problem
 
@@ -89,7 +89,7 @@ class Request:
             "images": dict(self.images),
             "titles": {name: engine(name).title for name in self.databases if name != NO_DATABASE},
             "pairings": {  # the columns of each layout on each engine
-                name: {one: asdict(pair) for one in self.layouts if (pair := pairing_of(engine(name), one))}
+                name: {chosen: asdict(pair) for chosen in self.layouts if (pair := pairing_of(engine(name), chosen))}
                 for name in self.databases
             },
         }
@@ -138,9 +138,10 @@ class TrialPlan:
         """Its name in progress lines and errors."""
         if self.database == NO_DATABASE:
             return f"{self.layout} · {self.column}"
-        width = f" · {self.lengths or f'{self.payload} characters'}" if self.lengths or self.payload != 100 else ""
+        size = self.lengths or f"{self.payload} characters"
+        width = f" · {size}" if self.lengths or self.payload != 100 else ""  # 100, the usual number, is not shown
         writers = f" · {self.writers} writer{'s' if self.writers > 1 else ''}" if self.writers else ""
-        return f"{self.database} · {self.layout} · {self.column}{width}{writers}"  # 100 characters are not shown
+        return f"{self.database} · {self.layout} · {self.column}{width}{writers}"
 
     def table(self, scenario: Scenario) -> Table:
         """The table that its rows go into."""
@@ -251,24 +252,18 @@ def _check_phases(request: Request) -> None:
         )
     for name in request.databases if phases else ():
         on = engine(name)
-        if request.is_modelled(name):
-            model = on.page_model(Table(TABLE, on.default_column("uuid"), 0))  # any table will do
-            if not isinstance(model, KeepsState):
-                raise UsageError(
-                    f"the page model of {on.title} knows no index with a past yet, which scenario "
-                    f"{request.scenario.name} has: measure it on a server, or leave {name} out of --db."
-                )
-            if any(phase.update for phase in phases) and not isinstance(model.state(1), KnowsUpdates):
-                raise UsageError(
-                    f"the page model of {on.title} knows no updates yet, which scenario {request.scenario.name} has: "
-                    f"measure it on a server, or leave {name} out of --db."
-                )
-        elif not on.rebuilds and any(phase.rebuild or phase.build for phase in phases):
+        modelled = request.is_modelled(name)
+        if modelled and (unknown := _unknown_to_model(on, phases)):
+            raise UsageError(
+                f"the page model of {on.title} knows no {unknown} yet, which scenario {request.scenario.name} has: "
+                f"measure it on a server, or leave {name} out of --db."
+            )
+        if not (on.rebuilds or modelled) and any(phase.rebuild or phase.build for phase in phases):
             raise UsageError(
                 f"keybench cannot rebuild an index of {on.title} yet, as scenario {request.scenario.name} wants: "
                 f"leave {name} out of --db."
             )
-        if any(phase.update or phase.read for phase in phases) and not (on.updates or request.is_modelled(name)):
+        if not (on.updates or modelled) and any(phase.update or phase.read for phase in phases):
             raise UsageError(
                 f"keybench cannot update or read rows of {on.title} in phases yet, as scenario {request.scenario.name} "
                 f"wants: leave {name} out of --db."
@@ -279,6 +274,15 @@ def _check_phases(request: Request) -> None:
                 f"{on.title} builds an index only at {fills_as_text(on.fills)} %, and scenario {request.scenario.name} "
                 f"wants {impossible[0]} %: leave {name} out of --db, or fill out of the scenario."
             )
+
+
+def _unknown_to_model(on: Engine, phases: Sequence[PhasePart]) -> str:
+    """What the engine's page model does not know of these phases, as a noun; empty if it knows all."""
+    model = on.page_model(Table(TABLE, on.default_column("uuid"), 0))  # any table will do
+    if not isinstance(model, KeepsState):
+        return "index with a past"
+    updates = any(phase.update for phase in phases)
+    return "updates" if updates and not isinstance(model.state(1), KnowsUpdates) else ""
 
 
 def _cells(request: Request) -> list[TrialPlan]:
@@ -322,9 +326,9 @@ def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]
 
     If only keys are made, random GUIDs are always measured too, because other layouts' times are compared with theirs.
     """
-    all_names = [one.name for one in layouts().values()]
+    all_names = [known.name for known in layouts().values()]
     requested = list(asked) or list(scenario.layouts) or [ALL]  # the user's layouts, else the scenario's, else all
-    names = [name for one in requested for name in (all_names if one == ALL else [one])]
+    names = [name for text in requested for name in (all_names if text == ALL else [text])]
     always = [CONTROL, RANDOM] if scenario.kind == "keys" else [CONTROL]
     of_servers = layouts_of_servers()
     for name in names:

@@ -42,7 +42,7 @@ class TrialTable:
     def lengths(self) -> NDArray[np.int64] | None:
         """Characters of the rows' payloads, in planned order; None if all rows have the same."""
         lengths = self.table.lengths
-        # planned numbers begin with 1, those of `PayloadLengths.of` with 0
+        # all sources have the same seed; planned numbers begin with 1, those of `PayloadLengths.of` with 0
         return lengths.of(self.sources[0].seed, np.sort(_numbers(self.sources)) - 1) if lengths else None
 
 

@@ -37,8 +37,8 @@ def check_keys(expected: Stored, stored: Iterable[Stored], times: int = 1) -> No
 
 def check_table(admin: Admin, table: Table, keys: Keys) -> None:
     """VerificationError unless the table, and each one loaded with it, holds exactly `keys`, which are in any order."""
-    for each in table.family:
-        check_keys(each.column.encode(keys), admin.stored_keys(each), each.children)
+    for member in table.family:  # `children`: its rows for each key
+        check_keys(member.column.encode(keys), admin.stored_keys(member), member.children)
 
 
 def check_distinct(rows: int, stored: Iterable[Stored]) -> None:

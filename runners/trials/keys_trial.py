@@ -50,14 +50,12 @@ class KeysTrial(TrialRunner):
     def measure(self) -> Measurements:
         """Makes the keys, and counts what is wrong with them."""
         plan, way = self.plan, self.way
-        chosen = layout(plan.layout)
+        chosen, threads = layout(plan.layout), way.threads
         entropy = _entropy(way.entropy, (self.request.seed, plan.block, plan.layout))
-        counts = [len(part) for part in np.array_split(np.arange(plan.rows), way.threads)]  # keys of each thread
-        clocks = [_arrivals(self.request.scenario, count, i, way.threads) for i, count in enumerate(counts)]
+        counts = [len(part) for part in np.array_split(np.arange(plan.rows), threads)]  # keys of each thread
+        clocks = [_arrivals(self.request.scenario, count, i, threads) for i, count in enumerate(counts)]
         streams = [
-            chosen.stream(
-                PROCESS.partition(i, of=way.threads), VirtualClock(ticks), entropy.partition(i, of=way.threads)
-            )
+            chosen.stream(PROCESS.partition(i, of=threads), VirtualClock(ticks), entropy.partition(i, of=threads))
             for i, ticks in enumerate(clocks)
         ]
         interference = Interference.before()
@@ -88,9 +86,9 @@ def _arrivals(scenario: Scenario, count: int, index: int, threads: int) -> NDArr
 
 def _make(streams: list[Stream], counts: list[int]) -> tuple[float, list[Keys]]:
     """(seconds from the first thread's start to the last one's end, each thread's keys)."""
-    keys: list[list[Keys]] = [[] for _ in streams]
+    keys: list[list[Keys]] = [[] for _ in streams]  # of each thread, batch by batch
     failed: list[BaseException] = []
-    barrier = threading.Barrier(len(streams) + 1)
+    barrier = threading.Barrier(len(streams) + 1)  # + 1: this thread, which takes the time
 
     def work(i: int) -> None:
         """What thread i does: it waits for the others and makes its keys."""
@@ -138,7 +136,7 @@ def _order(chosen: Layout, keys: list[Keys]) -> Reading:
     """How many keys do not sort above the one before, added up over threads; absent for a layout without an order."""
     if chosen.order == "none":
         return Reading(Metric.ORDER_BREAKS, None, "absent", "This layout ascends in no order.")
-    return Reading(Metric.ORDER_BREAKS, float(sum(breaks(part, chosen.order) for part in keys)), "measured")
+    return Reading(Metric.ORDER_BREAKS, float(sum(breaks(of_thread, chosen.order) for of_thread in keys)), "measured")
 
 
 def _lead(chosen: Layout, keys: list[Keys], clocks: list[NDArray[np.int64]]) -> Reading:
@@ -147,7 +145,7 @@ def _lead(chosen: Layout, keys: list[Keys], clocks: list[NDArray[np.int64]]) -> 
     if time_field is None or not time_field.readable:
         return Reading(Metric.CLOCK_LEAD_MS, None, "absent", "No time can be read back from this layout's keys.")
     try:
-        ticks = [chosen.decode(part).ticks for part in keys]
+        ticks = [chosen.decode(of_thread).ticks for of_thread in keys]
     except UsageError as error:
         return Reading(Metric.CLOCK_LEAD_MS, None, "absent", f"The keys' time cannot be read back: {error}")
     leads = [(in_key - clock).max(initial=0) for in_key, clock in zip(ticks, clocks, strict=True) if in_key is not None]

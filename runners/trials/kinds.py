@@ -21,7 +21,7 @@ def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> TrialR
         return KeysTrial(request, plan)
     if request.is_modelled(plan.database):
         return PhasesModelTrial(request, plan) if kind == "phases" else ModelTrial(request, plan)
-    on_server: dict[str, type[ServerTrial]] = {"phases": PhasesTrial, "contention": ContendedTrial}
     if server_keys_of(engine(plan.database), plan.layout):
         return ServerKeysTrial(request, plan, resources)
+    on_server: dict[str, type[ServerTrial]] = {"phases": PhasesTrial, "contention": ContendedTrial}
     return on_server.get(kind, ServerTrial)(request, plan, resources)

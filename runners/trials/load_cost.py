@@ -39,10 +39,11 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measurements:
     table, keys = arrived.table.table, arrived.keys()
     if (model := _model(on, request, table)) is None:
         return Measurements([])
-    server, (_, row_bytes) = server_of(on, request), on.bytes_per_row(table.column, table.payload, table.key)
+    server = server_of(on, request)
+    _, row_bytes = on.bytes_per_row(table.column, table.payload, table.key)  # with the log; `_`: of the index alone
     if not request.is_modelled(on.name) and len(keys) * row_bytes < server.cache_bytes:
         return Measurements([])
-    ends = np.unique(np.linspace(0, len(keys), _PARTS + 1)[1:].astype(np.int64))
+    ends = np.unique(np.linspace(0, len(keys), _PARTS + 1)[1:].astype(np.int64))  # fewer parts if rows are few
     ranks, rows_per_tx = arrived.ranks(), request.scenario.load.rows_per_tx
     writers = arrived.writers() if len(arrived.table.sources) > 1 else None
     shared = shared_bytes(stored(keys, table.column.order), ranks, ends)
@@ -110,7 +111,7 @@ def check(request: Request) -> None:
     a hundred pages."""
     for name in request.databases if request.ram or request.checkpoint else ():
         on = engine(name)
-        model = on.page_model(Table("t", on.default_column("uuid"), 0))
+        model = on.page_model(Table("t", on.default_column("uuid"), 0))  # any table will do
         if not isinstance(model, PredictsCost):
             raise UsageError(
                 f"the page model of {on.title} knows neither cache nor log yet: leave out --ram and --checkpoint, or "

@@ -77,26 +77,27 @@ def steps(request: Request, plan: TrialPlan, ranks: Integers | None = None) -> t
     present = np.empty(0, np.int64)  # the rows that are there, by age
     gone = np.empty(0, np.int64)  # those that were deleted
     listed, inserted = [], 0
-    for number, (part, end) in enumerate(zip(expanded(phases), rows_by_phase(phases, plan.rows), strict=True), start=1):
+    ends = rows_by_phase(phases, plan.rows)  # how many rows have been inserted by the end of each phase
+    for number, (phase, end) in enumerate(zip(expanded(phases), ends, strict=True), start=1):
         rows = np.arange(inserted, end, dtype=np.int64)  # the phase's own; none if it deletes, updates or reads
         present, inserted = np.append(present, rows), end
-        if part.delete:
-            places = _places_to_delete(part.delete, len(present), random)
+        if phase.delete:
+            places = _places_to_delete(phase.delete, len(present), random)
             rows, present = present[places], np.delete(present, places)
             gone = np.append(gone, rows)
-        elif part.update:
-            rows = present[_places_to_update(part.update, len(present), random)]
-        elif part.read and (part.read.present or part.read.deleted):
-            among = present if part.read.present else gone
-            rows = random.permutation(among)[: count_of(part.read.amount, len(among))]
-        elif part.read:  # the first rows in the order of the key
+        elif phase.update:
+            rows = present[_places_to_update(phase.update, len(present), random)]
+        elif phase.read and (phase.read.present or phase.read.deleted):
+            candidates = present if phase.read.present else gone
+            rows = random.permutation(candidates)[: count_of(phase.read.amount, len(candidates))]
+        elif phase.read:  # scan or pop: the first rows in the order of the key
             assert ranks is not None
-            rows = present[np.argsort(ranks[present])][: count_of(part.read.amount, len(present))]
-            if part.read.pop:  # deletes what it reads
+            rows = present[np.argsort(ranks[present])][: count_of(phase.read.amount, len(present))]
+            if phase.read.pop:  # deletes what it reads; the sorted rest is still by age
                 present, gone = np.setdiff1d(present, rows), np.append(gone, rows)
-        built = part.build or part.rebuild
+        built = phase.build or phase.rebuild
         fill = (built.fill or engine(plan.database).default_fill) if built else 0
-        listed.append(Step(number=number, what=part.what, rows=rows, fill=fill, update=part.update, read=part.read))
+        listed.append(Step(number=number, what=phase.what, rows=rows, fill=fill, update=phase.update, read=phase.read))
     return tuple(listed)
 
 
@@ -143,11 +144,11 @@ class PresentKeys:
         return np.flatnonzero(self._there)
 
     def take(self, step: Step) -> None:
-        """Goes one step on."""
+        """Notes the keys that a step, which has been done, inserted or deleted."""
         if step.inserts:
             self._newest = self._ranks[step.rows]
         if step.inserts or step.deletes:
-            self._there[self._ranks[step.rows]] = step.inserts
+            self._there[self._ranks[step.rows]] = step.inserts  # else it deletes: they are there no more
 
     def stranded(self, page_rows: Integers, density: float) -> float | None:
         """Free room, in % of that of all leaf pages, on those where none of the rows of the last insertion lies.
@@ -157,11 +158,11 @@ class PresentKeys:
         rows (SQLite), one row lies between two neighbouring leaves.
         """
         present, leaves, entries = self.present, len(page_rows), int(page_rows.sum())
-        between = len(present) - entries  # rows on branch pages: none, or one between two leaves
-        if between not in (0, leaves - 1) or not entries:
+        on_branches = len(present) - entries  # rows on branch pages: none, or one between any two leaves
+        if on_branches not in (0, leaves - 1) or not entries:
             return None
-        # the leaves that hold a row of the last insertion; a row between two leaves counts to the left one
-        ends = np.cumsum(page_rows + (1 if between else 0))
+        # the leaves that hold a row of the last insertion; a row between two leaves counts as on the left one
+        ends = np.cumsum(page_rows + (1 if on_branches else 0))
         places = np.searchsorted(present, self._newest[self._there[self._newest]])
         has_newest = np.zeros(leaves, np.bool_)
         has_newest[np.searchsorted(ends, places, side="right")] = True
@@ -190,27 +191,27 @@ class After:
 
 
 def predicted(
-    on: Engine, request: Request, trial_table: TrialTable, steps: Sequence[Step], *, beside_server: bool
+    on: Engine, request: Request, trial_table: TrialTable, all_steps: Sequence[Step], *, beside_server: bool
 ) -> tuple[PageStats, list[Reading], UsageError | None]:
     """(the index in the model after the last step that the model knows, its figures of each phase until then, why it
     does not know the next step, or None). Raises the reason if there is no server, or if it is about the first step."""
     after: list[After] = []
     refused: UsageError | None = None
     try:
-        for index in _predicted(on, trial_table, steps, request.scenario.load.rows_per_tx):
+        for index in _after_steps(on, trial_table, all_steps, request.scenario.load.rows_per_tx):
             after.append(index)  # noqa: PERF402  # those before a refusal stay
     except UsageError as error:
         if not (after and beside_server):
             raise
         refused = error
     kind = SubjectKind.MODEL_PHASE if beside_server else SubjectKind.PHASE
-    listed = _of_phases(steps[: len(after)], after, kind)
+    listed = _of_phases(all_steps[: len(after)], after, kind)
     if not refused:
-        listed += _reads_after_restart(on, request, trial_table, steps, kind)
+        listed += _reads_after_restart(on, request, trial_table, all_steps, kind)
     return after[-1].stats, listed, refused
 
 
-def _predicted(on: Engine, trial_table: TrialTable, steps: Sequence[Step], rows_per_tx: int) -> Iterator[After]:
+def _after_steps(on: Engine, trial_table: TrialTable, all_steps: Sequence[Step], rows_per_tx: int) -> Iterator[After]:
     """The index in the model after each step. A transaction deletes or updates `rows_per_tx` rows, unless its step has
     its own number. UsageError at a step that the model does not know."""
     ranks = trial_table.ranks
@@ -223,7 +224,7 @@ def _predicted(on: Engine, trial_table: TrialTable, steps: Sequence[Step], rows_
     state, present_keys = empty(), PresentKeys(ranks)
     if trial_table.table.status and not isinstance(state, KnowsUpdates):
         raise _knows_no_updates(on)
-    for step in steps:
+    for step in all_steps:
         if step.what == "build":
             state.build(ranks[step.rows], step.fill)
         elif step.what == "insert":
@@ -248,18 +249,19 @@ def _predicted(on: Engine, trial_table: TrialTable, steps: Sequence[Step], rows_
         present_keys.take(step)
         stats, rebuilt = state.stats(), deepcopy(state)  # a copy, as the index itself goes on without a rebuild
         rebuilt.rebuild(on.default_fill)
-        pages, needed = (each.leaf_pages + each.branch_pages for each in (stats, rebuilt.stats()))
-        yield After(stats, present_keys.stranded(stats.page_rows, stats.density), 100 * (pages - needed) / pages)
+        pages, rebuilt_pages = (each.leaf_pages + each.branch_pages for each in (stats, rebuilt.stats()))
+        frees = 100 * (pages - rebuilt_pages) / pages
+        yield After(stats, present_keys.stranded(stats.page_rows, stats.density), frees)
 
 
 def _knows_no_updates(on: Engine) -> UsageError:
     return UsageError(f"the page model of {on.title} knows no updates yet: such phases are measured alone.")
 
 
-def _of_phases(steps: Sequence[Step], after: Sequence[After], kind: SubjectKind) -> list[Reading]:
+def _of_phases(done: Sequence[Step], after: Sequence[After], kind: SubjectKind) -> list[Reading]:
     """The model's figures of each phase. Splits are those of the phase, not of the index since it was empty."""
-    listed, before = [], dict.fromkeys(SPLITS, 0.0)
-    for step, index in zip(steps, after, strict=True):
+    listed, before = [], dict.fromkeys(SPLITS, 0.0)  # before: splits until the phase begins
+    for step, index in zip(done, after, strict=True):
         subject = Subject(kind, step.name)
         by_metric = {reading.metric: reading for reading in readings(index.stats, subject)}
         listed += [by_metric[metric] for metric in _PAGES if metric in by_metric]
@@ -268,7 +270,7 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], kind: SubjectKind)
                 replace(by_metric[metric], value=(by_metric[metric].value or 0) - before[metric]) for metric in SPLITS
             ]
         before = {metric: by_metric[metric].value or 0.0 for metric in SPLITS}
-        listed += _rows(step, "modelled") if kind == SubjectKind.PHASE else []
+        listed += _rows_reading(step, "modelled") if kind == SubjectKind.PHASE else []  # else the server gives them
         listed.append(Reading(Metric.REBUILD_FREES, index.rebuild_frees, "modelled", subject=subject))
         if index.stranded is not None:
             listed.append(Reading(Metric.STRANDED, index.stranded, "modelled", subject=subject))
@@ -276,18 +278,18 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], kind: SubjectKind)
 
 
 def _reads_after_restart(
-    on: Engine, request: Request, trial_table: TrialTable, steps: Sequence[Step], kind: SubjectKind
+    on: Engine, request: Request, trial_table: TrialTable, all_steps: Sequence[Step], kind: SubjectKind
 ) -> list[Reading]:
     """Pages that the model expects two insertions to read, with a restart of the server between them. Nothing for other
     phases, and if the model does not know."""
-    if [step.what for step in steps] != ["insert", "restart", "insert"]:
+    if [step.what for step in all_steps] != ["insert", "restart", "insert"]:
         return []
-    cost = cost_with_restart(on, request, trial_table, len(steps[0].rows))
+    cost = cost_with_restart(on, request, trial_table, len(all_steps[0].rows))
     if cost is None:
         return []
     return [
         Reading(Metric.PAGES_READ, float(value), "modelled", cost.note, Subject(kind, step.name))
-        for step, value in zip((steps[0], steps[2]), cost.read.all, strict=True)
+        for step, value in zip((all_steps[0], all_steps[2]), cost.read.all, strict=True)
     ]
 
 
@@ -299,14 +301,13 @@ def of_updates(step: Step, updated: int, hot: int) -> list[Reading]:
 
 def new_texts(part: UpdatePart, trial_table: TrialTable, step: Step) -> tuple[str, ...]:
     """The new payloads of the step's rows. Each begins with a capital, which no inserted row does. The next step, and
-    the next update of the same row in a step, take the next capital: a server may leave out an update that changes
-    nothing."""
+    the next update of the same row in a step, take the next capital: servers may skip updates that change nothing."""
     pool = Payload(max(trial_table.table.payload, trial_table.table.longest)).texts
     rounds = np.arange(len(step.rows)) // len(np.unique(step.rows))  # in each round, every row is updated once
     letters = [chr(ord("A") + place) for place in ((rounds + step.number) % 26).tolist()]
     lengths = new_lengths(part, trial_table, step).tolist()
     return tuple(
-        letter + pool[row % len(pool)][1:length]
+        letter + pool[row % len(pool)][1:length]  # [1:]: the letter stands in place of the first character
         for letter, row, length in zip(letters, step.rows.tolist(), lengths, strict=True)
     )
 
@@ -318,7 +319,7 @@ def new_lengths(part: UpdatePart, trial_table: TrialTable, step: Step) -> Intege
     return np.array([part.characters(n) for n in before.tolist()], np.int64)
 
 
-def _rows(step: Step, origin: Origin) -> list[Reading]:
+def _rows_reading(step: Step, origin: Origin) -> list[Reading]:
     """How many rows a phase is about, as a reading; empty if it is about none."""
     rows = float(len(step.rows))
     return [Reading(Metric.PHASE_ROWS, rows, origin, subject=step.subject)] if rows else []
@@ -330,12 +331,13 @@ def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
     after it."""
     latest: dict[Metric, Reading] = {}
     sums: dict[Metric, float] = {}
-    for step, part in parts:
-        for reading in part:
+    for step, measured in parts:
+        for reading in measured:
             if reading.subject != KEY:
                 continue
             metric, about = reading.metric, reading.metric.definition
-            is_counter = about.theme in _SUMS and not about.of_index and metric != Metric.TABLE_BYTES
+            is_size = about.of_index or metric == Metric.TABLE_BYTES
+            is_counter = about.theme in _SUMS and not is_size
             adds = step.splits if about.theme == Theme.SPLITS else step.inserts
             if is_counter and not adds:
                 continue
@@ -348,12 +350,13 @@ def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
     ]
 
 
-def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: float | None) -> list[Reading]:
-    """The server's figures of one phase, from the readings `part` after it. `stranded`: see `PresentKeys`."""
+def of_phase(step: Step, measured: Iterable[Reading], seconds: float, stranded: float | None) -> list[Reading]:
+    """The server's figures of one phase: its `seconds`, the readings `measured` after it, and what is `stranded` on its
+    leaves (`PresentKeys.stranded`)."""
     metrics = [*_PAGES, Metric.INDEX_BYTES, *_COSTS, *(SPLITS if step.splits else ())]
-    by_metric = {reading.metric: reading for reading in part if reading.subject == KEY}
+    by_metric = {reading.metric: reading for reading in measured if reading.subject == KEY}
     listed = [replace(by_metric[metric], subject=step.subject) for metric in metrics if metric in by_metric]
-    listed += _rows(step, "measured")
+    listed += _rows_reading(step, "measured")
     if stranded is not None:
         listed.append(Reading(Metric.STRANDED, stranded, "derived", subject=step.subject))
     return [*listed, Reading(Metric.PHASE_SECONDS, seconds, "measured", subject=step.subject)]

@@ -46,7 +46,7 @@ class PhasesTrial(ServerTrial):
         with self.connected() as target:
             self.admin.create(table)
             interference = Interference.before()
-            loads, parts, of_phases = [], [], []
+            loads, by_step, of_phases = [], [], []
             present_keys = PresentKeys(self.table.ranks)
             for step in self.steps:
                 if step.what == "restart":  # nothing is read around it: it has seconds alone
@@ -62,14 +62,14 @@ class PhasesTrial(ServerTrial):
                 measured = probes.after()
                 if before and (after := self.admin.updates(table)):
                     of_phases += figures.of_updates(step, after[0] - before[0], after[1] - before[1])
-                parts.append((step, measured))
+                by_step.append((step, measured))
                 present_keys.take(step)
                 stranded = _stranded(self.admin, table, present_keys, measured)
                 of_phases += figures.of_phase(step, measured, seconds, stranded)
             of_machine = interference.after()
             check_table(self.admin, table, self.table.keys[rows_left(self.steps)])
             pictures = self.page_maps(self.admin)
-        predicted = self.predict(target.engine, figures.of_whole(parts), None)
+        predicted = self.predict(target.engine, figures.of_whole(by_step), None)
         return self.together(target.engine, joined(loads), [*of_machine, *of_phases], pictures, predicted)
 
     def _do(self, step: Step, target: Target) -> tuple[float, list[LoadResult]]:
@@ -140,8 +140,9 @@ class PhasesTrial(ServerTrial):
             texts = figures.new_texts(update, self.table, step) if update.column == "payload" else ()
         task = ReaderTask(target.address, self.table.table, self.sources, rows_per_tx, rows=step.rows, texts=texts)
         what: str = step.what  # as `reader.work` calls it
-        if read:
-            what = "look up" if read.present else "look up deleted" if read.deleted else "pop" if read.pop else "scan"
+        if read:  # exactly one of its fields is set
+            kinds = {"look up": read.present, "look up deleted": read.deleted, "scan": read.scan, "pop": read.pop}
+            what = next(kind for kind, amount in kinds.items() if amount is not None)
         (seconds,) = run_all(work, [(task, what)], timeout=self.seconds_left())
         return float(seconds)
 
@@ -156,12 +157,12 @@ class PhasesModelTrial(TrialRunner):
         last, of_phases, _ = figures.predicted(on, self.request, table, all_steps, beside_server=False)
         absent = [*Reading.absent(NOT_MODELLED, WHY_NOT), *key_positions.absent(figures.NO_POSITION)]
         pages = blobs.page_map(last.page_numbers, last.page_rows, "modelled")
-        return Measurements([*readings(last), *absent, *of_phases], (), [pages])
+        return Measurements([*readings(last), *absent, *of_phases], blobs=[pages])
 
 
 def _stranded(admin: Admin, table: Table, present_keys: PresentKeys, measured: Iterable[Reading]) -> float | None:
     """Free room, in %, on leaves of the server's index without a row of the last insertion. None if the index's pages
     cannot be read. `measured`: readings of the table."""
-    values = (one.value for one in measured if (one.subject, one.metric) == (KEY, Metric.LEAF_DENSITY))
+    values = (reading.value for reading in measured if (reading.subject, reading.metric) == (KEY, Metric.LEAF_DENSITY))
     order, density = admin.page_order(table), next(values, None)
     return None if order is None or density is None else present_keys.stranded(order.rows, density)

@@ -35,7 +35,7 @@ def predicted_alone(on: Engine, arrived: Arrived) -> Measurements:
     """The page model's prediction of the table, without a server. Raises UsageError if the model refuses the table."""
     stats = page_stats(on.page_model(arrived.table.table), arrived)
     pages = blobs.page_map(stats.page_numbers, stats.page_rows, "modelled")
-    return Measurements([*readings(stats), *_other_indexes(on, arrived)], (), [pages])
+    return Measurements([*readings(stats), *_other_indexes(on, arrived)], blobs=[pages])
 
 
 def predicted_beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measurements:
@@ -49,7 +49,8 @@ def predicted_beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) 
     def predict_too() -> Measurements:
         stats, note = page_stats(on.page_model(arrived.table.table), arrived), arrived.order.note
         all_readings = _with_kinds_of_splits(measured, stats) + readings(stats, MODEL, note)
-        return Measurements(all_readings, (), [blobs.page_map(stats.page_numbers, stats.page_rows, "modelled", note)])
+        pages = blobs.page_map(stats.page_numbers, stats.page_rows, "modelled", note)
+        return Measurements(all_readings, blobs=[pages])
 
     return measured_whatever_a_model_does(measured, predict_too)
 
@@ -112,12 +113,12 @@ def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:
 def _with_kinds_of_splits(measured: Sequence[Reading], stats: PageStats) -> list[Reading]:
     """The measured readings, with the model's splits where the server counts none and both have the same index."""
     values = {reading.metric: reading.value for reading in measured}
-    model = {reading.metric: reading for reading in readings(stats, origin="derived")}
-    if not all(_equal(values.get(metric), model[metric].value) for metric in _SAME_INDEX):
+    modelled = {reading.metric: reading for reading in readings(stats, origin="derived")}
+    if not all(_equal(values.get(metric), modelled[metric].value) for metric in _SAME_INDEX):
         return list(measured)
     uncounted = [metric for metric in KINDS_OF_SPLITS if values.get(metric) is None]
     counted = [reading for reading in measured if reading.metric not in uncounted]
-    return counted + [model[metric] for metric in uncounted]
+    return counted + [modelled[metric] for metric in uncounted]
 
 
 def _equal(real: float | None, predicted: float | None) -> bool:
@@ -148,4 +149,4 @@ class ModelTrial(TrialRunner):
         modelled = {reading.metric for reading in costs.readings}
         absent = Reading.absent([metric for metric in NOT_MODELLED if metric not in modelled], WHY_NOT)
         all_readings = [*predicted.readings, *costs.readings, *absent, *placed.readings]
-        return Measurements(all_readings, (), [*predicted.blobs, *placed.blobs, *costs.blobs])
+        return Measurements(all_readings, blobs=[*predicted.blobs, *placed.blobs, *costs.blobs])

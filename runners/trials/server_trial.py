@@ -89,8 +89,8 @@ class ServerTrial(TrialRunner):
             probes.before()
             interference = Interference.before()
             # the load: first the part that is only there to fill the table, then the measured one
-            to = target.address, table, self.sources
-            send = partial(load_rows, *to, skew_rows=work.skew_rows, path=self.path, pool=self.resources.pool)
+            of_both = target.address, table, self.sources  # arguments of both parts
+            send = partial(load_rows, *of_both, skew_rows=work.skew_rows, path=self.path, pool=self.resources.pool)
             rows_before = sum(int(source.writer.rows * work.filled) for source in self.sources)
             if rows_before:
                 send(rows_per_tx=FILL_ROWS, part=(0.0, work.filled), timeout=self.seconds_left())
@@ -175,7 +175,7 @@ class ServerTrial(TrialRunner):
             return [], pictures
         seed = self.request.seed * 1000 + self.plan.block  # each block looks up other keys
         task = ReaderTask(target.address, self.table.table, self.sources, reads=reads, seed=seed)
-        (readings,) = run_all(read, [(task,)], timeout=self.seconds_left())
+        (readings,) = run_all(read, [(task,)], timeout=self.seconds_left())  # by one process
         return readings, pictures
 
     def page_maps(self, admin: Admin) -> list[Blob]:
@@ -193,7 +193,8 @@ class ServerTrial(TrialRunner):
         predicted, costs = predicted_beside(on, arrived, measured), load_cost(on, self.request, arrived)
         placed = placement(arrived, predicted.readings)
         all_readings = [*predicted.readings, *costs.readings, *placed.readings]
-        return Measurements(all_readings, (), [*predicted.blobs, *placed.blobs, *costs.blobs], predicted.traceback)
+        pictures = [*predicted.blobs, *placed.blobs, *costs.blobs]
+        return Measurements(all_readings, blobs=pictures, traceback=predicted.traceback)
 
     def warnings(self, record: records.Trial) -> Sequence[str]:
         """What the trial shows about its engine's open questions, which concern rows in order of arrival."""

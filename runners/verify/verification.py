@@ -31,7 +31,7 @@ from keybench.runners.verify.verdicts import WORDS, LoadProgress, QuestionVerdic
 DIFFERS: Final = 1
 INCONCLUSIVE: Final = 3
 """Exit codes: a verdict differs or a trial failed; something could not be measured."""
-_QUICK_SHARE, _FEWEST_ROWS = 10, 1_000
+_QUICK_DIVISOR, _FEWEST_ROWS = 10, 1_000
 """A quick verification has a tenth of the rows, but not fewer than these (or the load's own)."""
 
 _ABOUT = """\
@@ -81,7 +81,7 @@ def begin(database: str, options: RunOptions, *, quick: bool) -> Verification:
     requests: dict[QuestionLoad, Request] = {}
     servers: Mapping[str, str] = {}
     for load in loads_of(on):
-        rows = max(load.rows // _QUICK_SHARE, min(load.rows, _FEWEST_ROWS)) if quick else load.rows
+        rows = max(load.rows // _QUICK_DIVISOR, min(load.rows, _FEWEST_ROWS)) if quick else load.rows
         requests[load], servers = request_of(  # the servers are the same for each load
             replace(
                 options,
@@ -130,37 +130,34 @@ def perform(
     path = output or Path(f"keybench-verify-{this.on.name}.zip")
     if str(path) in STANDARD_OUTPUT or (path.exists() and not path.is_file()) or not path.parent.is_dir():
         raise UsageError(f"--output {path} cannot be written: name a file in a folder that exists.")
-    trials = [one for request in this.requests.values() for one in plan(request)]
+    trials = [trial for request in this.requests.values() for trial in plan(request)]
     server = next(iter(this.requests.values())).servers[this.on.name]  # without its password
     say(
         console,
         f"verification of {this.on.title} ({server}): {len(this.on.questions)} questions, {len(this.requests)} loads, "
-        f"{len(trials)} trials, {sum(one.rows for one in trials):,} rows",
+        f"{len(trials)} trials, {sum(trial.rows for trial in trials):,} rows",
     )
     loads = _measured(this, store, console, command, debug=debug)
     # the verdicts, printed and stored as warnings of the runs that gave them
     answers = verdicts(this.on, loads)
     say(console, "")
-    for one in answers:
-        say(console, one.line)
-        for load in one.question.loads:
+    for answer in answers:
+        say(console, answer.line)
+        for load in answer.question.loads:
             if loads[load].run_id:
-                store.warn(loads[load].run_id, f"keybench verify, {one.line}.")
-    equal, differ, unmeasured = (sum(one.outcome == outcome for one in answers) for outcome in WORDS)  # in its order
-    say(
-        console,
-        f"\n{this.on.title}: {equal} equal, {differ} differ{'s' if differ == 1 else ''}, {unmeasured} could not be "
-        "measured",
-    )
+                store.warn(loads[load].run_id, f"keybench verify, {answer.line}.")
+    equal, differ, unmeasured = (sum(answer.outcome == outcome for answer in answers) for outcome in WORDS)  # in order
+    counted = f"{equal} equal, {differ} differ{'s' if differ == 1 else ''}, {unmeasured} could not be measured"
+    say(console, f"\n{this.on.title}: {counted}")
     runs = [load.run_id for load in loads.values() if load.run_id]
     if another := _another_make(this.on, store, runs):
         say(console, f"nothing to send in: this server says that it is {another!r}, not {this.on.make}.")
         return INCONCLUSIVE
     _write(path, this.on, store, runs, answers)
     say(console, f"to send in: {path} (its README.txt says what is in it and where to send it)")
-    if any(one.outcome == "differs" or one.failed for one in answers):
+    if any(answer.outcome == "differs" or answer.failed for answer in answers):
         return DIFFERS
-    return INCONCLUSIVE if any(one.outcome == "not measured" for one in answers) else 0
+    return INCONCLUSIVE if any(answer.outcome == "not measured" for answer in answers) else 0
 
 
 def _another_make(on: Engine, store: Store, runs: Sequence[str]) -> str:

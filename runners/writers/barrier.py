@@ -64,9 +64,9 @@ class SharedMemoryBarrier:
 
     writer: int
     sent: Any
-    """Rows that each writer has sent."""
+    """Rows that each writer has sent: a shared array of int64."""
     reached: Any
-    """Row that each writer has reached."""
+    """Row that each writer has reached: likewise."""
     barrier: Any
     skew_rows: int
 

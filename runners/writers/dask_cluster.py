@@ -52,7 +52,7 @@ class DaskCluster:
         self.title = f"the Dask cluster at {address}"
         self._address = address
         self._chosen: list[str] = []  # addresses of the workers that `submitters` chose last
-        self._most_workers = 0  # that were there at a time
+        self._most_workers = 0  # the most that were there at one time
 
     def submitters(self, count: int) -> Sequence[Callable[[bytes], Future[Outcome]]]:
         """One function for each of `count` workers, which submits a call to it (`ExecutorSlots.submitters`). Waits for
@@ -91,15 +91,14 @@ class DaskCluster:
         raise WorkerLost(f"{self.title} no longer answers ({reason}): see the scheduler's log.")
 
     def _submitter(self, worker: str) -> Callable[[bytes], Future[Outcome]]:
-        """A function that submits a call to that worker and to no other."""
+        """A function that submits a call to that worker alone: if it is lost, no other one makes the call again."""
 
         def submit(call: bytes) -> Future[Outcome]:
-            """Makes the call on that worker. If the worker is lost, no other one makes the call again."""
             bound = {"workers": [worker], "allow_other_workers": False}
             executor = self._client.get_executor(pure=False, retries=0, **bound)
             # Dask warns about large arguments, such as the arrival times of a day. Scattered data causes no warning.
             data = self._client.scatter(call, workers=[worker], hash=False)
-            future: Future[Outcome] = executor.submit(pickle.loads, data)
+            future: Future[Outcome] = executor.submit(pickle.loads, data)  # loading makes the call: `remote.Call`
             return future
 
         return submit

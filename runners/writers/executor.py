@@ -87,7 +87,7 @@ class ExecutorPool(WriterPool):
         address = tasks[0].address
         on = engine(address.engine)
         assert isinstance(on, HasCoordinationTable)
-        table, load = on.coordination_table(address), secrets.randbits(62)
+        table, load = on.coordination_table(address), secrets.randbits(62)  # load: a number that no other has
         futures: list[Future[Outcome]] = []
         try:
             table.create(load, len(tasks))
@@ -107,7 +107,7 @@ class ExecutorPool(WriterPool):
             with suppress(ServerError):
                 table.drop()
             table.close()
-        results: list[WriterResult] = [future.result()[1] for future in futures]
+        results: list[WriterResult] = [future.result()[1] for future in futures]  # [0] is "result": none failed
         progress(sum(result.acknowledged for result in results))
         return results
 
@@ -176,8 +176,8 @@ def _errors(futures: Sequence[Future[Outcome]]) -> list[KeybenchError]:
 
 
 def _raise_first_error(futures: Sequence[Future[Outcome]]) -> None:
-    for error in _errors(futures):
-        raise error
+    if errors := _errors(futures):
+        raise errors[0]
 
 
 def _error_to_report(futures: Sequence[Future[Outcome]], first: KeybenchError) -> KeybenchError:

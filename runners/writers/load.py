@@ -102,7 +102,7 @@ def load_rows(
     firsts, phases = _rows_of_streams(sources, only, part)
     # A slice holds whole transactions whose batches fit SLICE_BYTES. A generous estimate of a row's bytes in a batch:
     # with its children, payloads at two bytes a character, 128 bytes for all else.
-    row_bytes = (2 * table.payload + 128) * sum(each.children for each in table.family)
+    row_bytes = (2 * table.payload + 128) * sum(member.children for member in table.family)
     slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
     tasks = [
         WriterTask(address, table, source, first, slices, rows_per_tx, skew_rows, path, style)
@@ -127,7 +127,7 @@ def _rows_of_streams(
 
 def joined(results: Sequence[LoadResult]) -> LoadResult:
     """Several loads as one, without the time between them. Moments of locks and rollbacks are left out, too."""
-    rows = np.cumsum([0, *(result.rows[-1] for result in results)])  # before each load, and in all
+    rows = np.cumsum([0, *(result.rows[-1] for result in results)])  # before each load; last: of all
     seconds = np.cumsum([0.0, *(result.seconds for result in results)])  # likewise
     cpu_seconds = sum(result.cpu_share * result.seconds for result in results)
     return LoadResult(

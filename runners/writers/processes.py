@@ -206,7 +206,7 @@ class WriterPool:
     def run(self, tasks: Sequence[WriterTask], *, timeout: float, progress: Progress) -> list[WriterResult]:
         """Runs all writers at once. Their results are in the order of the tasks. The first failure stops all writers.
         It is raised once none of them sends anything more. `timeout` is in seconds."""
-        sent = context.RawArray("q", len(tasks))
+        sent = context.RawArray("q", len(tasks))  # "q": int64
         reached = context.RawArray("q", len(tasks))
         barrier = context.Barrier(len(tasks))
         results: list[WriterResult] = run_all(

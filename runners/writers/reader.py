@@ -59,7 +59,7 @@ _WORKS: Final[Mapping[str, tuple[str, Callable[[Session, Sequence[object], Seque
     "look up": ("found", lambda session, keys, _: sum(map(session.find, keys))),
     "look up deleted": ("found", lambda session, keys, _: sum(map(session.find, keys))),
     "scan": ("found", lambda session, keys, _: session.first(len(keys))),
-    "pop": ("popped", lambda session, keys, _: min(session.first(len(keys)), session.delete(keys))),
+    "pop": ("popped", lambda session, keys, _: min(session.first(len(keys)), session.delete(keys))),  # all by both
 }
 """What is done to rows: its past participle, and a function of the prepared keys and new payloads of one transaction,
 which gives a number of rows. `scan`, `pop`: the first rows in the order of the key, which are the task's, at once."""
@@ -69,12 +69,12 @@ def work(task: ReaderTask, what: str) -> float:
     """Does one of `_WORKS` to the task's rows; returns the seconds that it took. VerificationError unless all rows were
     there; rows that were deleted before must all be missing."""
     participle, do = _WORKS[what]
-    size = len(task.rows) if what in ("scan", "pop") else task.rows_per_tx
+    tx_rows = len(task.rows) if what in ("scan", "pop") else task.rows_per_tx
     with closing(engine(task.address.engine).session(task.address, task.table)) as session:
         keys = session.prepare_keys(keys_in_order(task.sources)[task.rows])
-        slices = [slice(first, first + size) for first in range(0, len(keys), size)]
+        transactions = [slice(first, first + tx_rows) for first in range(0, len(keys), tx_rows)]
         begin = time.perf_counter()
-        rows = sum(do(session, keys[at], task.texts[at]) for at in slices)
+        rows = sum(do(session, keys[places], task.texts[places]) for places in transactions)
         seconds = time.perf_counter() - begin
     expected = 0 if what == "look up deleted" else len(keys)
     if rows != expected:
@@ -85,18 +85,15 @@ def work(task: ReaderTask, what: str) -> float:
 def _reads(session: Session, task: ReaderTask, keys: Keys) -> list[Reading]:
     """Look-ups of random and of recent keys, and ranges where keys are in order of time."""
     random = np.random.Generator(np.random.PCG64(task.seed))
-    recent = max(1, int(len(keys) * _RECENT_SHARE))
-    readings = [
-        Reading(Metric.POINT_UNIFORM_US, _points(session, keys, random.integers(0, len(keys), task.reads)), "measured"),
-        Reading(
-            Metric.POINT_RECENT_US,
-            _points(session, keys, random.integers(len(keys) - recent, len(keys), task.reads)),
-            "measured",
-        ),
-    ]
+    n, recent = len(keys), max(1, int(len(keys) * _RECENT_SHARE))  # the numbers of all keys and of recent ones
+    chosen = {
+        Metric.POINT_UNIFORM_US: random.integers(0, n, task.reads),
+        Metric.POINT_RECENT_US: random.integers(n - recent, n, task.reads),
+    }
+    readings = [Reading(metric, _points(session, keys, places), "measured") for metric, places in chosen.items()]
     measured = layout(task.sources[0].layout)
-    layouts = {process.layout for source in task.sources for process in source.writer.processes}
-    if measured.order == "none" or measured.order != task.table.column.order or layouts != {measured.name}:
+    used = {process.layout for source in task.sources for process in source.writer.processes}
+    if measured.order == "none" or measured.order != task.table.column.order or used != {measured.name}:
         reason = "These keys are not in order of time in this column: no key range is a range by time."
         return readings + Reading.absent([Metric.RANGE_US_PER_ROW], reason)
     return [*readings, Reading(Metric.RANGE_US_PER_ROW, _ranges(session, task, keys, random), "measured")]

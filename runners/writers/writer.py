@@ -147,7 +147,6 @@ def _prepare_with_keys(session: Sends, task: WriterTask) -> Callable[[int, int],
     payload = Payload(task.table.payload, created, _lengths(task))
 
     def prepare(start: int, n: int) -> Sequence[object]:
-        """Batches with the next n keys of the stream; UsageError if the column refuses one."""
         keys = stream.take(n)
         accepted = column.accepts(keys)
         if not accepted.all():
