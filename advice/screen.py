@@ -143,7 +143,7 @@ def _when_named(one: Choice, best: Choice) -> str:
     """When to take a layout that is neither recommended nor the second choice, for a cell."""
     if not one.meets:
         return f"not here: {one.candidate.misses[0]}"
-    return sentences.times(one.moved.value / best.moved.value)
+    return sentences.bytes_compared(one.moved.value / best.moved.value)
 
 
 def _figures(forecast: IndexForecast) -> tuple[str, str, str]:

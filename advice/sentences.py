@@ -198,12 +198,12 @@ def runner_up(answer: Answer) -> str:
         return ways_out(answer)
     name, ratio = _named(second.candidate), second.moved.value / answer.ranking.best.moved.value
     if second.candidate.properties.uniqueness == "worker id":
-        return f"Second choice: {name} ({times(ratio)}), if each writer can be given a number of its own."
+        return f"Second choice: {name} ({bytes_compared(ratio)}), if each writer can be given a number of its own."
     if not answer.ranking.gains:
-        return f"Second choice: {name} ({times(ratio)}), if it is easier to get." if ratio <= ALIKE else ""
+        return f"Second choice: {name} ({bytes_compared(ratio)}), if it is easier to get." if ratio <= ALIKE else ""
     only = "only " if ratio > WORSE else ""
     when = " or ".join(_IF[option] for option in answer.ranking.gains[:2])
-    return f"Second choice: {name} ({times(ratio)}), {only}if {when}."
+    return f"Second choice: {name} ({bytes_compared(ratio)}), {only}if {when}."
 
 
 def ways_out(answer: Answer) -> str:
@@ -227,12 +227,12 @@ def ways_out(answer: Answer) -> str:
     upgrade = f", or {needs.on.title} {first}, which makes keys in order" if first else ""
     return (
         f"{needs.on.title} {needs.version} makes no keys that ascend. Ways out: {_named(other.candidate)} made by "
-        f"programs ({times(other.moved.value / best.moved.value)}){upgrade}."
+        f"programs ({bytes_compared(other.moved.value / best.moved.value)}){upgrade}."
     )
 
 
-def times(ratio: float) -> str:
-    """How many more (or fewer) bytes a row takes, in words; `ratio`: its bytes by those of the best."""
+def bytes_compared(ratio: float) -> str:
+    """The bytes of a row beside those of the best layout, in words; `ratio`: the first over the second."""
     if ratio <= ALIKE:
         return "as cheap" if ratio > 1 / ALIKE else f"{100 * (1 - ratio):.0f} % fewer bytes a row"
     return f"{100 * (ratio - 1):.0f} % more bytes a row" if ratio < 2 else f"{ratio:.1f} × the bytes a row"
@@ -263,7 +263,7 @@ def _of_asked(one: Choice, answer: Answer) -> str:
         return f"{_named(one.candidate)} does not meet your needs: {'; '.join(one.candidate.misses)}."
     reasons = [_LACKS[option] for option in gains(answer.best, one.candidate, answer.needs.made_by)]
     lacks = f"; but {' and '.join(reasons[:2])}" if reasons else ""
-    cost = times(one.moved.value / answer.ranking.best.moved.value)
+    cost = bytes_compared(one.moved.value / answer.ranking.best.moved.value)
     name = f"`{one.candidate.name}` in a column of type {one.candidate.type_name}"
     splits = f"splits {one.forecast.splits.value:.1f} pages for 1,000 rows"
     return f"{name}: {cost}, and it {splits}{lacks}.{_trap(one.candidate)}"

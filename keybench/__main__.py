@@ -21,7 +21,7 @@ def main() -> NoReturn:
     try:
         if not Path(__file__).with_name("advice").is_dir():
             sys.stderr.write(_WITHOUT_LINKS)
-            sys.exit(4)
+            sys.exit(4)  # as in `cli`
         # Nearly all that a command imports stays to its end. Python would look through it again and again: with its own
         # threshold of 700 objects that is a tenth of a short command.
         gc.set_threshold(100_000, 20, 20)

@@ -91,14 +91,16 @@ def described(run: Run, trials: Sequence[Trial], server: Environment | None, *, 
 
 
 def differences(
-    first: Mapping[str, Any], second: Mapping[str, Any], joint: str
+    first: Mapping[str, Any], second: Mapping[str, Any], separator: str
 ) -> Iterator[tuple[str, object, object]]:
-    """(name, first value, second value) of each condition that differs; None for the side that lacks it. `joint` stands
-    between the name of a table and a name in it."""
+    """(name, first value, second value) of each condition that differs; None for the side that lacks it. `separator`
+    stands between the name of a table and a name in it."""
     for name in dict.fromkeys([*first, *second]):
         one, other = first.get(name), second.get(name)
         if isinstance(one, dict) and isinstance(other, dict):
-            yield from ((f"{name}{joint}{inner}", here, there) for inner, here, there in differences(one, other, joint))
+            yield from (
+                (f"{name}{separator}{inner}", here, there) for inner, here, there in differences(one, other, separator)
+            )
         elif one != other:
             yield name, one, other
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from keybench.databases.hosting.container import SECOND
+from keybench.databases.hosting.container import BILLION
 from keybench.databases.registry import engines
 from keybench.model.url import parse
 from keybench.results.bundle.reading import read_bundle
@@ -301,11 +301,11 @@ def test_a_service_agrees_with_the_container(name: str, monkeypatch: pytest.Monk
     assert given == {
         "mem_limit": _bytes(service.pop("mem_limit")),
         "memswap_limit": _bytes(service.pop("memswap_limit")),
-        "nano_cpus": service.pop("cpus") * SECOND,
+        "nano_cpus": service.pop("cpus") * BILLION,
     }
     health = dict(service.pop("healthcheck"))
     health["test"] = [part.replace("$$", "$") for part in health["test"]]
-    seconds = {what: int(health[what].removesuffix("s")) * SECOND for what in ("interval", "timeout", "start_period")}
+    seconds = {what: int(health[what].removesuffix("s")) * BILLION for what in ("interval", "timeout", "start_period")}
     assert {**health, **seconds} == built["healthcheck"]
     assert service == {}, "nothing that the container does not have"
 

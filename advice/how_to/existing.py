@@ -112,6 +112,7 @@ def options(
     there, come = max(1, round(rows_there / factor)), max(1, round(rows_to_come / factor))
     # each way's life in it, with several draws of keys, and the figures of the large table
     model, results = on.page_model(today), {}
+    # Yao's rule replaces the leaves of a small table where today's keys are random and the index was never rebuilt.
     by_yao = factor > 1 and layout(existing).order == "none" and not isinstance(model, SizedByValue)
     for way in _ways(today, existing, changed, new, switched):
         draws = []  # of each: a life for each name of the way
@@ -123,6 +124,7 @@ def options(
         for name, its_lives in zip(way.names, zip(*draws, strict=True), strict=True):
             results[name] = replace(_option(name, way.new, its_lives, come, factor, on), log_bytes=log)
             if by_yao and way.start == "inserted":
+                # [0]: the expected leaves, before and after the rows to come
                 leaves = [random_growth(model, n)[0] for n in (rows_there, sum(rows))]  # type: ignore[arg-type]
                 results[name] = _with_leaves(results[name], *leaves)
     return [results[name] for name in TITLES if name in results]

@@ -32,7 +32,7 @@ def create_with_public_id(on: Engine, version: str) -> Sequence[Statement]:
     writes = on.statements()
     if not (writes and on.creates_public_ids):
         return []
-    column = on.default_column("int", layout(CONTROL).shared_bits())
+    column = on.default_column("int", layout(CONTROL).shared_bits())  # the integer type for the control's keys
     counter = _keyed("orders", column, CONTROL, version, by_clients=False)
     return writes.creating(replace(counter, public_id=True))
 

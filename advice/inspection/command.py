@@ -99,7 +99,7 @@ def inspect(
                 if reply := advised.advice(on, result.about.version, one):
                     advice[one.table.full_name] = reply
     if as_json:
-        cli.print_json(record(result, advice, by_document=on.inspects_by_document))
+        cli.print_json(record(result, advice, confirmed=not on.inspects_by_document))
         return 0
     for part in screen.lines(result, advice, console.width, every=every):
         console.print(part, soft_wrap=isinstance(part, str))  # as above

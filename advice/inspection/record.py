@@ -14,12 +14,12 @@ from keybench.generators.core.clock import iso_text
 _FIGURES: Final = ("leaf_pages", "branch_pages", "density")  # fields of `PageStats` that are shown
 
 
-def record(findings: Findings, advice: Mapping[str, Advice], *, by_document: bool) -> dict[str, Any]:
-    """All findings. `advice`: by full name. `by_document`: the engine's inspection was never run on a live server."""
+def record(findings: Findings, advice: Mapping[str, Advice], *, confirmed: bool) -> dict[str, Any]:
+    """All findings. `advice`: by full name. `confirmed`: the engine's inspection has run on a live server."""
     return {
         "database": findings.about.engine,
         "server": findings.about.title,
-        "confirmed": not by_document,
+        "confirmed": confirmed,
         "promises": list(findings.about.promises),
         "unknown": list(findings.about.caveats),
         "seconds": round(findings.seconds, 2),

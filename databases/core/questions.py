@@ -123,8 +123,8 @@ def _in_order_of_sending(trial: JudgedTrial) -> Verdict | None:
     return equal_if(measured < expected + _SORTED_POINTS, f"leaf density {measured:.1f} %, model {expected:.1f} %")
 
 
-def _leaf_pages(trial: JudgedTrial, *, only_appends: bool) -> Verdict | None:
-    """Whether the leaf pages are the model's: exactly for trials with appends only, to 5 % for trials with splits.
+def _leaf_pages_as_modelled(trial: JudgedTrial, *, only_appends: bool) -> Verdict | None:
+    """Whether the leaf pages are the model's: exactly for trials with appends only; of others to 5 %, or two pages.
     `only_appends` says which of the two kinds to judge: None for a trial of the other kind, or without figures."""
     real, model = trial.values().get(Metric.LEAF_PAGES), trial.values(MODEL)
     expected = model.get(Metric.LEAF_PAGES)
@@ -233,13 +233,13 @@ all_appended = _question_template(
     "where keys ascend, the index has exactly the leaf pages of the page model",
     "It shows that the sizes of rows and pages are right, and that the column sorts as the adapter says: in "
     "another order the keys would not ascend.",
-    partial(_leaf_pages, only_appends=True),
+    partial(_leaf_pages_as_modelled, only_appends=True),
     of_any_run=True,
 )
 nearly_predicted = _question_template(
     "where pages are split, the index has the leaf pages of the page model, to 5 %",
     "Where exactly the server splits a page is not documented, so the model cannot be exact here.",
-    partial(_leaf_pages, only_appends=False),
+    partial(_leaf_pages_as_modelled, only_appends=False),
     of_any_run=True,
 )
 rebuilt = _question_template(

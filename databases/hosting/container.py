@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 KIND = "container"
 START_SECONDS = 120.0
 """The longest time from the start of the container to the server's first answer; pulling the image comes before."""
-SECOND = 1_000_000_000
+BILLION = 1_000_000_000
 """In nanoseconds, as Docker's Engine API counts. It counts processors in billionths, too."""
 
 _GIB = 1 << 30
@@ -63,7 +63,7 @@ class Recipe:
 def limits(options: ContainerOptions) -> Mapping[str, int]:
     """Memory and processors as docker-py's arguments. There is no swap (`memswap_limit` counts both): it is slow."""
     cpus = min(options.cpus, float(os.cpu_count() or 1))
-    return {"mem_limit": options.memory_bytes, "memswap_limit": options.memory_bytes, "nano_cpus": int(cpus * SECOND)}
+    return {"mem_limit": options.memory_bytes, "memswap_limit": options.memory_bytes, "nano_cpus": int(cpus * BILLION)}
 
 
 def labels_of(recipe: Recipe) -> dict[str, str]:
@@ -81,7 +81,7 @@ def in_use(container: docker_daemon.Container) -> bool:
     if labels.get(f"{docker_daemon.LABEL}machine") != socket.gethostname():
         return True
     process, _, began = labels.get(f"{docker_daemon.LABEL}runner", "0/0").partition("/")  # as in `labels_of`
-    try:  # another process may have that number by now: it began at another second
+    try:  # another process may have that number by now, and began at another second; 2: the label is rounded
         return bool(abs(psutil.Process(int(process)).create_time() - float(began)) < 2)
     except (psutil.Error, ValueError):
         return False
@@ -108,7 +108,7 @@ class ContainerServer(Provision):
     def arguments(self) -> dict[str, Any]:
         """What docker-py gets to make and start the container."""
         recipe, options = self._recipe, self._settings.container
-        times = dict.fromkeys(("interval", "timeout", "start_period"), 5 * SECOND)
+        times = dict.fromkeys(("interval", "timeout", "start_period"), 5 * BILLION)
         return {
             "image": self.image,
             "command": list(recipe.command),
@@ -174,7 +174,7 @@ class ContainerServer(Provision):
             description["container_image_id"] = str(self._container.attrs.get("Image", ""))
         bounds = limits(self._settings.container)
         description["container_memory_bytes"] = str(bounds["mem_limit"])
-        description["container_cpus"] = f"{bounds['nano_cpus'] / SECOND:g}"
+        description["container_cpus"] = f"{bounds['nano_cpus'] / BILLION:g}"
         return description
 
     def alive(self) -> bool:

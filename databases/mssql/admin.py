@@ -107,7 +107,7 @@ class MssqlAdmin(Admin):
             drop_own(self.connection, LISTED, name, f"DROP TABLE [{SCHEMA}].[{name}]")
 
     def probes(self) -> Sequence[Probe]:
-        """All probes; first those whose counters the queries of the others would change."""
+        """All probes; first those of log and operations, because the queries of the others write log and use pages."""
         return (
             probes.LogProbe(self.connection),
             probes.OperationsProbe(self.connection),

@@ -94,7 +94,7 @@ class MySqlAdmin(Queries, Admin):
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys in order of a unique index, in slices. The server joins each slice to one value, because a row for
         each key would cost the client a call a row."""
-        unique_column = "row_id" if table.key == "fk" else "`key`"
+        unique_column = "row_id" if table.key == "fk" else "`key`"  # keys of a foreign key repeat
         columns = "`key`" if unique_column == "`key`" else f"`key`, {unique_column}"
         after = ""  # the condition that leaves out the slices read so far
         while True:

@@ -226,6 +226,7 @@ def _records(data: NDArray[np.uint8], ahead: int, records: Numbers) -> tuple[int
     while at < n - ahead:
         space = page = -1
         while at < n and data[at] > 1:  # the records of a mini-transaction, until the byte that ends it: 0 or 1
+            # A record: its kind (0x80: same page as before; 0x70: type; 0x0F: length), tablespace and page, its data.
             kind = data[at]
             begin = at + 1
             length = int(kind) & 0x0F

@@ -52,7 +52,8 @@ class MySqlSession(Session):
     def _batches(
         self, keys: Keys | None, payloads: Bytes | Varying, moments: Moments, rows_per_tx: int
     ) -> Sequence[object]:
-        """Batches of the rows of a table without a parent; `keys` are None if the server makes them."""
+        """Batches of the rows of a table without a parent: `Requests` for one row a transaction, else packets. `keys`
+        are None if the server makes them."""
         if rows_per_tx == 1 and len(payloads):
             with connection.server_errors(self._title):
                 return wire.requests(self._insert_number(self._table, 1), self._table, keys, payloads, moments)

@@ -71,7 +71,7 @@ def literals(column: Column, keys: Keys) -> list[bytes]:
     """The keys as literals of a statement."""
     n = len(keys)
     if column.form == "int":
-        rows = decimal(keys.data.astype(np.int64, copy=False))
+        rows = decimal(keys.data.astype(np.int64, copy=False))  # with leading zeros: all have one width
     elif column.form == "bytes" and not is_uuid(column):
         rows = beside(repeated(b"x'", n), hexadecimal(_key_text(column, keys)), repeated(b"'", n))
     else:

@@ -171,7 +171,7 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
         f"CREATE TABLE {_quoted(table.name)} (\n  {column},\n  created_at TIMESTAMP(3) DEFAULT SYSTIMESTAMP NOT NULL,\n"
         f"  CONSTRAINT {_quoted(f'{table.name}_pkey')} PRIMARY KEY (id)\n)"
     )
-    if layout(table.layout).suits(table.column):
+    if layout(table.layout).suits(table.column):  # keys ascend: all inserts meet in the last block
         note += " Where many sessions, or several instances, queue for the last block, partition the index by hash."
     return [Statement(sql, note, source=f"{_DOCS}CREATE-TABLE.html")]
 

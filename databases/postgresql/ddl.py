@@ -243,7 +243,8 @@ _SAME_KEY = {
 
 def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:
     """The steps that put a new key beside the old one, and then let the two change places in one short transaction. New
-    rows get the new key from a default, or from a trigger if it is the old key in another type; old rows in batches."""
+    rows get the new key from a default, or from a trigger if it is the old key in another type (`same_keys`); old rows
+    get it in batches. [UNTESTED] if nothing can give new rows the new key."""
     functions, declaration, note = _declaration(into)
     name, trigger = core.identifier(table.name), core.identifier(f"{table.name}_id_new")
     index, constraint = core.identifier(f"{table.name}_id_new"), core.identifier(f"{table.name}_pkey")
@@ -255,7 +256,7 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
         declaration = f"DEFAULT nextval('{literal}')"
     # what new rows get before the two change places: if the application is to make keys, any unique one will do
     meanwhile = declaration or ("DEFAULT gen_random_uuid()" if into.column.name == "uuid" else "")
-    if not (key_in_new_type if same_keys else meanwhile):  # nothing gives new rows the new key
+    if not (key_in_new_type if same_keys else meanwhile):
         return [UNTESTED]
     steps = [_altering(table, f"ADD COLUMN id_new {into.column.sql_type}", note)]
     exchange = [f"ALTER TABLE {name} ALTER COLUMN id_new SET NOT NULL"]  # the statements of the short transaction
@@ -283,9 +284,9 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
         f"ALTER TABLE {name} RENAME COLUMN id TO id_old",
         f"ALTER TABLE {name} RENAME COLUMN id_new TO id",
     ]
-    note = "New rows have no old key. If anybody may still ask for old keys, index the column before this step."
+    old_keys = "New rows have no old key. If anybody may still ask for old keys, index the column before this step."
     later = "NOT VALID makes the foreign key at once; validate it while programs run."
-    steps += [_transaction(exchange, note), Statement("", f"{core.AFTER_STANDSTILL} {later}")]
+    steps += [_transaction(exchange, old_keys), Statement("", f"{core.AFTER_STANDSTILL} {later}")]
     return [*functions, *steps]
 
 

@@ -39,7 +39,7 @@ from keybench.databases.postgresql.connection import AdminConnection, require_po
 from keybench.errors import ServerError, UsageError
 from keybench.model.column import Column
 
-_LAST: Final = 8  # pages at the end of a table that are always read
+_LAST: Final = 8  # pages at the end of a table or index that are always read
 _POINTERS: Final = 291  # rows that a page of 8 KiB holds at most (MaxHeapTuplesPerPage)
 _KEYS: Final = 10_000  # keys of a sample, at most
 _RUN: Final = 50  # rows of a sample that stay together, and pages of which one query reads the rows
@@ -90,7 +90,7 @@ class PostgresInspector(Inspector):
         try:
             require_postgresql(str(server.value("SELECT version()")))
             server.rows("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY; SET max_parallel_workers_per_gather = 0")
-            ((lock,), (statement,)) = server.rows(catalogue.LIMITS)
+            ((lock,), (statement,)) = server.rows(catalogue.LIMITS)  # in ms
             # a lower limit of the server's own stays; 0 is none
             self._lock_seconds = min(lock / 1000 or LOCK_SECONDS, LOCK_SECONDS)
             self._statement_seconds = min(statement / 1000 or STATEMENT_SECONDS, STATEMENT_SECONDS)
@@ -98,7 +98,7 @@ class PostgresInspector(Inspector):
                 f"SET lock_timeout = '{1000 * self._lock_seconds:g}ms'; "
                 f"SET statement_timeout = '{1000 * self._statement_seconds:g}ms'"
             )
-            server.limit(STATEMENT_SECONDS + SILENT_SECONDS)
+            server.limit(STATEMENT_SECONDS + SILENT_SECONDS)  # here, should the server say nothing
             self._version = str(server.value("SHOW server_version"))
             since = server.rows(catalogue.SINCE)
             self._since = str(since[0][0]) if since else ""
@@ -262,7 +262,9 @@ class PostgresInspector(Inspector):
     def _by_pageinspect(self, figures: PagesHere, relation: str, total: int) -> PagesHere:
         """`figures` with the fill of all leaves, or of a sample of them. `relation`: the index; `total`: its pages."""
         whole = total - 1 <= INDEX_PAGES  # without page 0, which is the metapage
-        blocks = range(1, total) if whole else [1 + block for block in _spread(total - 1, INDEX_PAGES - _LAST)]
+        blocks = (
+            range(1, total) if whole else [1 + block for block in _spread(total - 1, INDEX_PAGES - _LAST)]
+        )  # and _LAST
         level = "btpo_level" if self._server.version >= 140_000 else "btpo"
         rows = self._server.rows(  # type l is a leaf, r the root, which is a leaf if its level is 0
             f"SELECT s.free_size, s.btpo_next, s.blkno FROM unnest(%s::int4[]) b, "  # noqa: S608
@@ -276,7 +278,7 @@ class PostgresInspector(Inspector):
         linked = following != 0  # 0: the last leaf
         return replace(
             figures,
-            leaf_pages=len(used) / len(blocks) * (total - 1),
+            leaf_pages=len(used) / len(blocks) * (total - 1),  # the share of leaves among the pages that were read
             density=float(used.mean()),
             backward=float(100 * (following[linked] < number[linked]).mean()) if linked.any() else 0.0,
             origin="measured" if whole else "sampled",

@@ -68,7 +68,7 @@ class Writer:
         return require_instants(self.layout.name, ticks)
 
     def base_guids(self, data: Bytes) -> None:
-        """Fills `data` with the next base GUIDs: the provider's, or version 4 as .NET's `Guid.NewGuid` makes them."""
+        """Fills `data` with GUIDs into which COMBs write a time: of `guids`, or version 4 like .NET's `Guid.NewGuid`."""
         if self.guids is not None:
             data[:] = self.guids.take(len(data))
         else:

@@ -211,19 +211,19 @@ class SplitState:
         # from 0, afterwards −1 − their number. The rows of each array: births, heights of their levels, slots.
         new_by_level = []
         for height, level in enumerate(self._levels):
-            births = level.leaves.births[: level.leaves.state[USED_SLOTS]]
-            slots = np.flatnonzero(births >= 0)
-            new_by_level.append(np.stack([births[slots], np.full(len(slots), height), slots]))
+            of_level = level.leaves.births[: level.leaves.state[USED_SLOTS]]
+            slots = np.flatnonzero(of_level >= 0)
+            new_by_level.append(np.stack([of_level[slots], np.full(len(slots), height), slots]))
         kinds: NDArray[np.int8] = self._levels[0].leaves.kinds[new_by_level[0][2]]  # slots of leaves
         self._splits += np.bincount(kinds, minlength=3)[:3]
         births, heights, slots = np.concatenate(new_by_level, axis=1)
         # 2. Their order. Of the pages that one row made, the one on the lowest level comes first, except perhaps the
         # first root.
-        sequence = heights.copy()
+        place_in_row = heights.copy()
         if self._model.root_before_leaf and self._row_of_root is not None:
-            sequence[(heights == 1) & (births == self._row_of_root)] = split_levels.FIRST_ROOT
+            place_in_row[(heights == 1) & (births == self._row_of_root)] = split_levels.FIRST_ROOT
         self._row_of_root = None
-        births, heights, slots = np.stack([births, heights, slots])[:, np.lexsort((sequence, births))]
+        births, heights, slots = np.stack([births, heights, slots])[:, np.lexsort((place_in_row, births))]
         # 3. Their numbers: those of `leaf_numbers`, and new ones for the others.
         numbers = np.full(len(slots), -1, np.int64)  # −1: none yet
         if leaf_numbers:
@@ -299,7 +299,7 @@ class SplitModel:
         points = []
         for rows in checkpoints:
             splits = {kind: int(np.searchsorted(births, rows)) for kind, births in births_by_kind.items()}
-            pages = 1 + sum(splits.values())
+            pages = 1 + sum(splits.values())  # 1: the first page, which no split made
             used = int(totals[rows - 1]) if rows and totals is not None else rows  # totals[i] is of i + 1 entries
             density = self.density(rows, used, pages)
             points.append(Checkpoint(rows, pages, splits[APPEND], splits[EDGE], splits[INTERIOR], density))

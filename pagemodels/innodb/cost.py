@@ -142,8 +142,9 @@ def _neighbours_of_full(events: Integers, beside: NDArray[np.int32]) -> Integers
 
 def _touches(begin: int, leaf_of_row: NDArray[np.int32], events: Integers, beside_full: Integers) -> lru.Touches:
     """The leaves that the rows from number `begin` on touch, as `LruCache.use` takes them. `leaf_of_row`, (rows,): the
-    leaf that each row fits, from 0; −1 for a row that fits none. `events`: of these rows, (events, 8). `beside_full`,
-    (events, 2): the neighbours of each event's full leaf (`_neighbours_of_full`)."""
+    leaf that each row fits, from 0; −1 for a row that fits none. `events`: of these rows, (events, 8);
+    OTHER is the new leaf, or of NEIGHBOUR the right neighbour, which took the row. `beside_full`, (events, 2): the
+    neighbours of each event's full leaf (`_neighbours_of_full`)."""
     fits, rows = np.flatnonzero(leaf_of_row >= 0), events[:, ROW]
     looked_at, changed = np.full(len(rows), lru.LOOKED_AT), np.full(len(rows), lru.CHANGED)  # the use in each event
     parts = [  # rows, leaves, kinds of use

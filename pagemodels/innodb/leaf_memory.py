@@ -23,7 +23,7 @@ Ints = NDArray[Any]
 LOWER, UPPER, NEXT, PREVIOUS, PAGE, RECORDS, TOP, FREE, LAST, HIGHEST, BYTES, GARBAGE = range(12)
 """Fields of a slot, which is where a leaf is in `slots`. LOWER, UPPER: its range of ranks. NEXT, PREVIOUS: the slots of
 its neighbours (−1 none). PAGE: its page, numbered in order of creation. Of that page: RECORDS; TOP, the places in its
-heap; FREE, the first free place (−1 none); LAST, the rank inserted last (−1 forgotten); HIGHEST, the highest rank.
+heap; FREE, the place freed last (−1 none); LAST, the rank inserted last (−1 forgotten); HIGHEST, the highest rank.
 Where records differ in size: BYTES, the end of its heap; GARBAGE, the bytes of the heap that hold no record."""
 _FIELDS = 16  # a cache line
 

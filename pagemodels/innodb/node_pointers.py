@@ -319,16 +319,16 @@ def _add_pointer(
 def build(tree: BranchTree, space: Tablespace, lowers: Integers, keep: int) -> None:
     """Builds the branch pages over leaves with these lowest ranks, (leaves,), and numbers all pages. The file and the
     root, which is leaf 0, are there already; `keep`: node pointers on a full page."""
-    facts, state, numbers = tree.facts, tree.state, tree.leaves
-    root, last_pages = numbers[0], np.full(_LEVELS, -1)
+    facts, state, leaf_pages = tree.facts, tree.state, tree.leaves
+    root, last_pages = leaf_pages[0], np.full(_LEVELS, -1)
     # A leaf's node pointer is added when the next leaf has its number; keys are ranks plus 1.
     for i in range(len(lowers)):
-        numbers[i] = _take_page(tree, space, 0)
+        leaf_pages[i] = _take_page(tree, space, 0)
         if i > 0:
             _add_pointer(tree, space, last_pages, keep, 1, lowers[i - 1] + 1, i - 1)
     if len(lowers) == 1:  # its records are copied to the root
-        release(space, facts[branch.SEGMENT] + 1, numbers[0])
-        numbers[0] = root
+        release(space, facts[branch.SEGMENT] + 1, leaf_pages[0])  # + 1: the segment of leaves
+        leaf_pages[0] = root
         return
     _add_pointer(tree, space, last_pages, keep, 1, lowers[-1] + 1, len(lowers) - 1)
     level = 1
@@ -340,5 +340,5 @@ def build(tree: BranchTree, space: Tablespace, lowers: Integers, keep: int) -> N
     release(space, facts[branch.SEGMENT], state[last_pages[level], branch.NUMBER])
     state[last_pages[level], branch.NUMBER] = root
     facts[branch.ROOT], facts[branch.HEIGHT] = last_pages[level], level
-    if facts[branch.SHRINKS]:  # MariaDB does not note which record came last
+    if facts[branch.SHRINKS]:  # MariaDB, which does not note which record came last
         state[:, branch.LAST] = branch.FORGOTTEN

@@ -56,8 +56,8 @@ def primary_bytes(table: Table) -> int:
 
 
 def key_bytes(column: Column, *, multibyte: bool = True) -> int:
-    """Bytes of a key in a record, with its length where that varies: VARCHAR, CHAR of a multi-byte character set.
-    `multibyte`: whether the character set of columns that name none is one."""
+    """Bytes of a key in a record. A byte more has its length where that varies: of VARCHAR, and of CHAR in a character
+    set of several bytes. `multibyte`: whether columns that name no character set have such a one."""
     varies = column.sql_type.startswith("varchar") or (multibyte and column.sql_type == "char(36)")
     return (column.width or _WIDEST) + varies
 

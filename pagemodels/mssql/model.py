@@ -67,8 +67,8 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
 
 
 def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel | SizedByValue:
-    """The model of an index that has one entry for each key: the table itself, or an index beside it. What a load costs
-    is known only of a clustered or nonclustered index of rows of one size."""
+    """The model as if each key came once; `page_model` repeats those of a foreign key. What a load costs is known of a
+    clustered or nonclustered index of rows of one size; other models have no `table_rows`."""
     key = table.column.width
     if table.key == "clustered" and table.lengths:
         rows.rows_a_page(_row_bytes(table, parameters, key, [table.payload]))  # refuses a row too long for any page

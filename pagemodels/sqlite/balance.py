@@ -190,13 +190,13 @@ def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
 
 
 @kernel
-def _lift(tree: Tree, file: Ints, root: int, level: int, free: int) -> None:
+def _lift(tree: Tree, file: Ints, root: int, level: int, free_before: int) -> None:
     """Removes a root with one child: the child, a page of this level, becomes the root and takes the root's number. Its
-    old number goes to the free pages, before those that its balancing gave back: `free` were free until then."""
+    old number goes to the free list as if before this balancing, when `free_before` pages were free."""
     # SQLite copies the child's cells into the root and gives the child back, which ends alike.
     child = int64(tree.children[trees.children_of(tree, root)])
     pages, at = tree.leaves if level == 0 else tree.branches, child >> trees.shift_of(tree, level)
-    file_pages.give_back(file, int64(pages[at, trees.NUMBER]), free)
+    file_pages.give_back(file, int64(pages[at, trees.NUMBER]), free_before)
     pages[at, trees.NUMBER], pages[at, trees.PARENT] = tree.branches[root, trees.NUMBER], -1
     trees.drop_branch(tree, root)
 

@@ -262,7 +262,7 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
     everywhere, first_status = slice(None), np.zeros(1, np.int64)  # all ranks; a status of 0
     first = row_cells(everywhere, np.full(1, table.payload), first_status)
     longest = row_cells(everywhere, np.full(1, max(table.payload, table.longest)), first_status + _HIGHEST_STATUS)
-    entries = cells.record(table.column, rowid=True) + sizes
+    entries = cells.fixed_bytes(table.column, rowid=True) + sizes
     entry_overflow = cells.stored(entries + _LARGEST_INTEGER, page_bytes, table=False).overflow  # with the widest rowid
     if longest.overflow.any() or (table.key == "nonclustered" and entry_overflow.any()):
         raise UsageError(
@@ -301,7 +301,7 @@ def _trees(
         row_cells = _cells(table, page_bytes, sizes, payload)
         return None, trees.new(ranks, row_cells.leaf, row_cells.dividers, page_bytes, row_cells.overflow)
     if table.by_date:  # both b-trees are index b-trees whose records have the moment and the key
-        key = cells.record(column, rowid=True) + cells.MOMENT_BYTES + sizes
+        key = cells.fixed_bytes(column, rowid=True) + cells.MOMENT_BYTES + sizes
         row, row_overflow = cells.stored(key + payload, page_bytes, table=False)
         entry, entry_overflow = cells.stored(key, page_bytes, table=False)
         return (
@@ -310,8 +310,8 @@ def _trees(
         )
     rowids = np.arange(1, n + 1)
     varints = cells.varint_bytes(rowids)
-    row, row_overflow = cells.stored(cells.record(column) + payload + sizes, page_bytes, table=True)
-    entries = cells.record(column, rowid=True) + sizes + cells.integer_bytes(rowids)
+    row, row_overflow = cells.stored(cells.fixed_bytes(column) + payload + sizes, page_bytes, table=True)
+    entries = cells.fixed_bytes(column, rowid=True) + sizes + cells.integer_bytes(rowids)
     entry, entry_overflow = cells.stored(entries, page_bytes, table=False)
     return (
         trees.new(ranks[:0], row + varints, cells.CHILD_BYTES + varints, page_bytes, row_overflow),
@@ -335,7 +335,7 @@ def _cells(table: Table, page_bytes: int, sizes: Sizes, payload: Integers) -> _R
     if cells.is_rowid(table):
         record, overflow = cells.stored(cells.ROWID_RECORD + payload, page_bytes, table=True)
         return _RowCells(leaf=record + sizes, dividers=cells.CHILD_BYTES + sizes, overflow=overflow)
-    record_bytes = cells.record(table.column) + payload + sizes
+    record_bytes = cells.fixed_bytes(table.column) + payload + sizes
     row, overflow = cells.stored(record_bytes, page_bytes, table=table.key == "nonclustered")
     return _RowCells(leaf=row, dividers=None, overflow=overflow)
 

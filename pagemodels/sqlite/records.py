@@ -72,14 +72,14 @@ def integer_bytes(values: Integers) -> Sizes:
     return sizes
 
 
-def record(column: Column, *, rowid: bool = False) -> int:
-    """Bytes of a record without its payload and without the values of its integers, which have different sizes: the
-    key, if it is one, and the rowid. `rowid`: whether the record has a rowid, as an index's has."""
+def fixed_bytes(column: Column, *, rowid: bool = False) -> int:
+    """Bytes of a record that depend on its columns alone. The caller adds the payload, and the values of integers (an
+    integer key, the rowid), whose sizes differ. `rowid`: whether the record ends with a rowid, as an index's does."""
     key_type, data = 1, 0
     if column.form != "int":  # serial types: 12 + 2 · width for a blob, 13 + 2 · width for a text
         key_type = varint((13 if column.form == "text" else 12) + 2 * column.width)
         data = column.width
-    return 1 + key_type + data + (1 if rowid else 0)
+    return 1 + key_type + data + (1 if rowid else 0)  # 1: the header's length; the type of the rowid
 
 
 ROWID_RECORD = 2

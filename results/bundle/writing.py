@@ -59,13 +59,14 @@ def write_bundle(store: Store, name: str, path: Path, agree: Callable[[Sequence[
     """Writes the run's bundle, atomically, and returns its path. Raises UsageError if the run is unknown or has no
     trial, or the file cannot be written.
 
-    With `agree`, foreign names and texts are in the bundle as they are. Before anything is written, `agree` gets them
-    and raises if they must not be in it.
+    Foreign names are numbered, and foreign texts are left out. With `agree`, both are in the bundle as they are: before
+    anything is written, `agree` gets them and raises if they must not be in it.
     """
     run = store.run(name)
     trials = store.trials(run.id)
     if not trials:
         raise UsageError(f"run {run.id} holds no trials, so there is nothing to send: name another run.")
+    # `Texts` keeps each text and collects it when it is used.
     names: private.Names = private.Texts() if agree else private.public_names(run, trials)
     public = private.public_run(run, names)
     public_trials = [private.public_trial(trial, names) for trial in private.publishable(run, trials)]
@@ -85,7 +86,7 @@ def write_bundle(store: Store, name: str, path: Path, agree: Callable[[Sequence[
     }
     content = archive(run.id, {name: text.encode("utf-8", "backslashreplace") for name, text in files.items()})
     if agree:
-        agree(sorted(set(names.values())))  # `private.Texts` has collected them
+        agree(sorted(set(names.values())))
     with atomic_file(path) as part:
         part.write_bytes(content)
     return path

@@ -147,8 +147,8 @@ class ClaimQuestion(_Part):
 
     @property
     def negligible(self) -> tuple[float, float]:
-        """(lowest, highest) effect that counts as none: up to `within` where only a direction was published, else "no
-        effect" itself. For comparisons that have a `no_effect`."""
+        """(lowest, highest) effect that counts as none: up to `within` if only a direction was published, else exactly
+        "no effect". For comparisons that have a `no_effect`, but not for `same`."""
         centre = self.no_effect
         assert centre is not None
         margin = self.within if self.direction else 0.0

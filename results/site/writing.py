@@ -230,16 +230,16 @@ FIGURES: Final = "figures.html"
 """The page of all runs and figures if another page is the first one."""
 
 
-def write_site(runs: Sequence[Bundle], folder: Path, front: str = "") -> Path:
-    """Writes the site and returns its first page: `front` if it is given, which links to `FIGURES`.
+def write_site(runs: Sequence[Bundle], folder: Path, front_html: str = "") -> Path:
+    """Writes the site and returns the path of its first page: the list of all runs, or `front_html`, which links to it.
 
     Runs that an earlier site of the folder held and this one does not are removed; other files stay. Raises UsageError
     if the folder holds other things, or cannot be written.
     """
     earlier_runs = _earlier(folder)
-    content: dict[Path, bytes] = {Path(FIGURES if front else INDEX): index(runs).encode()}
-    if front:
-        content[Path(INDEX)] = front.encode()
+    content: dict[Path, bytes] = {Path(FIGURES if front_html else INDEX): index(runs).encode()}
+    if front_html:
+        content[Path(INDEX)] = front_html.encode()
     for bundle in runs:
         content[Path("runs") / bundle.run.id / INDEX] = render_sources([_source(bundle)], f"../../{INDEX}").encode()
         # Packed anew: a bundle that was sent in may have held other things, between its files for example.

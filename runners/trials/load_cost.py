@@ -46,6 +46,7 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measurements:
     ends = np.unique(np.linspace(0, len(keys), _PARTS + 1)[1:].astype(np.int64))  # fewer parts if rows are few
     ranks, rows_per_tx = arrived.ranks(), request.scenario.load.rows_per_tx
     writers = arrived.writers() if len(arrived.table.sources) > 1 else None
+    # bytes that a key has in common with its neighbour, which some logs leave out
     shared = shared_bytes(stored(keys, table.column.order), ranks, ends)
     load = Load(ranks=ranks, ends=ends.tolist(), rows_per_tx=rows_per_tx, writers=writers, shared=shared)
     cost = _cost(model, load, keys, server)

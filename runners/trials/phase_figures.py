@@ -151,7 +151,7 @@ class PresentKeys:
             self._there[self._ranks[step.rows]] = step.inserts  # else it deletes: they are there no more
 
     def stranded(self, page_rows: Integers, density: float) -> float | None:
-        """Free room, in % of that of all leaf pages, on those where none of the rows of the last insertion lies.
+        """The room that is free on leaves where no row of the last insertion lies, in % of the room of all leaves.
 
         `page_rows`: entries on each leaf in key order, (leaves,); `density`: of the leaves, in %. None where nobody
         knows which rows lie where, because entries of deleted rows are among them. In a tree whose branch pages hold

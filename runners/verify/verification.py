@@ -116,7 +116,7 @@ def _server_for(on: Engine, asked: str) -> str:
             f"{on.title} is verified in a container, and no Docker daemon answers at {docker_daemon.address()} "
             f"({reason}): start Docker and give the command again{instead}."
         )
-    # the container comes last, as False sorts before True; "": why keybench starts no server of it at all
+    # The container comes last: False sorts before True. "" asks why keybench starts no server of the engine at all.
     reasons = {kind: on.missing(kind) for kind in sorted(on.servers or ("",), key=lambda kind: kind == KIND)}
     if all(reasons.values()):
         raise EnvironmentMissing("\n".join([f"no {on.title} server can be started here:", *reasons.values()]))

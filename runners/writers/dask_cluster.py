@@ -36,7 +36,7 @@ class DaskCluster:
 
     def __init__(self, address: str) -> None:
         """UsageError for a malformed address, EnvironmentMissing if the package is missing or nobody answers."""
-        check(address)
+        check_address(address)
         distributed = _package()
         problem: EnvironmentMissing | None = None
         with _quiet():
@@ -93,18 +93,18 @@ class DaskCluster:
     def _submitter(self, worker: str) -> Callable[[bytes], Future[Outcome]]:
         """A function that submits a call to that worker alone: if it is lost, no other one makes the call again."""
 
-        def submit(call: bytes) -> Future[Outcome]:
+        def submit(pickled_call: bytes) -> Future[Outcome]:
             bound = {"workers": [worker], "allow_other_workers": False}
             executor = self._client.get_executor(pure=False, retries=0, **bound)
             # Dask warns about large arguments, such as the arrival times of a day. Scattered data causes no warning.
-            data = self._client.scatter(call, workers=[worker], hash=False)
-            future: Future[Outcome] = executor.submit(pickle.loads, data)  # loading makes the call: `remote.Call`
+            data = self._client.scatter(pickled_call, workers=[worker], hash=False)
+            future: Future[Outcome] = executor.submit(pickle.loads, data)  # unpickling makes the call: `remote.Call`
             return future
 
         return submit
 
 
-def check(address: str) -> None:
+def check_address(address: str) -> None:
     """UsageError if the address cannot be that of a scheduler; EnvironmentMissing if the package is missing."""
     parts = url.parse(address)
     host, _, port = parts.hosts.rpartition(":") if parts else ("", "", "")
@@ -147,7 +147,7 @@ def check_executor(executor: str, servers: Mapping[str, str]) -> None:
     are kinds or URLs by database."""
     if not executor:
         return
-    check(executor)
+    check_address(executor)
     for name, server in servers.items():
         on = engine(name)
         if not isinstance(on, HasCoordinationTable):

@@ -154,7 +154,7 @@ _FORGET: Final = resource_tracker.unregister
 def _prepare_for_kills() -> None:
     """Before the first worker process: nothing is left or printed when processes are killed. May be called again."""
     warnings.filterwarnings("ignore", "resource_tracker: process died unexpectedly", UserWarning)
-    resource_tracker.unregister = _introduce_and_forget
+    resource_tracker.unregister = _introduce_and_forget  # else a new tracker prints tracebacks
     _lock_folder()
 
 

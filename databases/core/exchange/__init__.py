@@ -126,9 +126,9 @@ class Exchange:
                 )  # fmt: skip
                 if outcome == loop.ALL_SENT:
                     return
-                if outcome == loop.PAUSED:
+                if outcome == loop.PAUSED:  # for Python's signal handlers
                     continue
-                # Something unusual: the loop stopped at a request, which this method sends and reads to its end.
+                # NOT_SENT, NOT_RECEIVED, UNUSUAL: the loop stopped in a request, whose rest is sent and read here.
                 request = int(state[loop.NEXT])
                 rest = requests[request][int(state[loop.SENT]) :]
                 broken = _send_rest(wire, rest) if outcome == loop.NOT_SENT else None

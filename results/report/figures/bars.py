@@ -102,7 +102,8 @@ _RUNNING, _CLIENT, _OTHERS = "running", "client", "other waits"
     "share of the time of all writers' connections: running, waiting for the client, or waiting in the server",
 )
 def _waits(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | None:
-    """The shares of the writers' time by what they wait for, the commonest by name; None without samples."""
+    """The shares of the writers' time by what they wait for: the commonest by name, the others together; None without
+    samples."""
     shares = [_shares(arm) for arm in group.arms]
     if not any(shares):
         return None
@@ -119,7 +120,7 @@ def _waits(group: Group, styles: figure.Styles, key: str) -> figure.Drawing | No
     waiting = [sum(share.get(name, 0.0) for name in kinds) if share else None for share in shares]
     label, above = "% of writers' time", "waiting in the server"
     drawing = _draw(group, styles, key, label, parts, totals=waiting, above=above, metrics=[])
-    assert isinstance(drawing, figure.Drawing)  # no text: there are parts
+    assert isinstance(drawing, figure.Drawing)  # a text would say that there are no parts
     return replace(drawing, origin="Measured: samples of the server's list of connections.")
 
 
