@@ -262,9 +262,8 @@ class PostgresInspector(Inspector):
     def _by_pageinspect(self, figures: PagesHere, relation: str, total: int) -> PagesHere:
         """`figures` with the fill of all leaves, or of a sample of them. `relation`: the index; `total`: its pages."""
         whole = total - 1 <= INDEX_PAGES  # without page 0, which is the metapage
-        blocks = (
-            range(1, total) if whole else [1 + block for block in _spread(total - 1, INDEX_PAGES - _LAST)]
-        )  # and _LAST
+        # `_spread` adds the last pages.
+        blocks = range(1, total) if whole else [1 + block for block in _spread(total - 1, INDEX_PAGES - _LAST)]
         level = "btpo_level" if self._server.version >= 140_000 else "btpo"
         rows = self._server.rows(  # type l is a leaf, r the root, which is a leaf if its level is 0
             f"SELECT s.free_size, s.btpo_next, s.blkno FROM unnest(%s::int4[]) b, "  # noqa: S608

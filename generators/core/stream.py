@@ -68,7 +68,7 @@ class Writer:
         return require_instants(self.layout.name, ticks)
 
     def base_guids(self, data: Bytes) -> None:
-        """Fills `data` with GUIDs into which COMBs write a time: of `guids`, or version 4 like .NET's `Guid.NewGuid`."""
+        """Fills `data` with GUIDs into which COMBs write a time: of `guids`, or of version 4 as `Guid.NewGuid` does."""
         if self.guids is not None:
             data[:] = self.guids.take(len(data))
         else:
