@@ -95,14 +95,16 @@ def content(sample: SampleHere, form: Form, now: int) -> Content:
     if form == "number":
         return Content(groups=(), unknown=1.0, sampled=n, repeats=repeats)
     mixture = _mixture(sample, form, now)
-    kinds = [(_group(one, sample, now), one) for one in mixture]  # (group of keys, its component)
-    groups = _merged([group for group, _ in kinds])
+    named = [(_group(component, sample, now), component) for component in mixture]
+    groups = _merged([group for group, _ in named])
     weights = np.ones(n) if sample.weights is None else sample.weights
     unknown = float(weights[~_keys_of(mixture, n)].sum() / weights.sum())
-    in_time = [(group.layouts[0], one) for group, one in kinds if not group.ahead]  # a wrong clock is no switch
+    # the layouts of right clocks: a wrong one is no switch
+    in_time = [(group.layouts[0], component) for group, component in named if not group.ahead]
     switches = tuple(_switches(in_time, sample))
     result = Content(groups, unknown, n, switches, repeats)
-    newest = [one for group, one in kinds if result.newest and group.layouts[0] == result.newest.layouts[0]]
+    layouts = result.newest.layouts[:1] if result.newest else ()
+    newest = [component for group, component in named if group.layouts[:1] == layouts]
     times = [(one.mask, one.family.times) for one in newest if one.family.times is not None]
     if len(times) == len(mixture):  # all keys are of the newest layout, and hold times
         instants = np.full(n, np.nan)

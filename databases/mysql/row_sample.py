@@ -250,13 +250,14 @@ def _number_of_uuid(value: object) -> int:
 
 
 def _uuid_of_number(number: int) -> str:
-    """The value that MariaDB stores as the bytes of this number; of bytes that it stores for no value, one near them.
-    It stores versions 1 to 5 with their five groups in reverse order, and others as they are (byteorder, `mariadb`)."""
+    """The value that MariaDB stores as the bytes of this number, or one near it, which is enough for the bound of a
+    range. It stores versions 1 to 5 with their five groups in reverse order, others as they are (`model.byteorder`)."""
     data = number.to_bytes(16, "big")
-    reverse = data[12:] + data[10:12] + data[8:10] + data[6:8] + data[:6]
-    if 0x01 <= reverse[_VERSION] <= 0x5F and reverse[_VARIANT] >= 0x80:
-        return str(UUID(bytes=reverse))
-    version = min(max(data[_VERSION], 0x60), 0x7F)  # others would be stored in reverse, far away, or be refused
+    in_own_order = data[12:] + data[10:12] + data[8:10] + data[6:8] + data[:6]  # if its groups are stored in reverse
+    if 0x01 <= in_own_order[_VERSION] <= 0x5F and in_own_order[_VARIANT] >= 0x80:
+        return str(UUID(bytes=in_own_order))
+    # Versions 6 and 7 are stored as they are. Some below would be stored in reverse, far away; some above are refused.
+    version = min(max(data[_VERSION], 0x60), 0x7F)
     return str(UUID(bytes=data[:_VERSION] + bytes([version]) + data[_VERSION + 1 :]))
 
 

@@ -238,6 +238,7 @@ def page_model(table: Table, parameters: Parameters, *, mysql: bool) -> PageMode
     """The model of the index that holds the table's key (`without_cost` says what it refuses); for a
     clustered index of rows of one size it is a `PredictsCost` too."""
     model = without_cost(table, parameters, mysql=mysql)
+    # alone in its file, clustered, and of rows of one size?
     if not isinstance(model, InnodbModel) or model.table or not model.clustered or model.most:
         return model
     key = table.column.width

@@ -288,9 +288,10 @@ def records_of_full_page(size: int, page_bytes: int, room: int, fill: int) -> in
 @kernel
 def _take_page(tree: BranchTree, space: Tablespace, level: int) -> int:
     """Takes a page of the file for a level, 0 for leaves, in a sorted build, and returns its number."""
-    if space.facts[MYSQL]:
+    if space.facts[MYSQL]:  # only its build reserves an extent for each page
         reserve_one(space, cleaning=False)
-    return int(allocate(space, tree.facts[branch.SEGMENT] + (level == 0), 0, 1))
+    segment = tree.facts[branch.SEGMENT] + (1 if level == 0 else 0)  # leaves have the next one
+    return int(allocate(space, segment, hint=0, direction=1))
 
 
 @kernel

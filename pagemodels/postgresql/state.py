@@ -117,7 +117,7 @@ class NbtreeState(SplitState):
             raise UsageError(f"{len(ranks):,} keys cannot be updated: not all of them are there.")
         self._changed |= len(ranks) > 0
         self._knows_next_place = self._knows_places = False
-        self._begin_rows()
+        self._row_facts()
         self._insert_by(partial(self._put, ranks, update=True))
 
     def insert(self, ranks: Integers) -> None:
@@ -145,7 +145,7 @@ class NbtreeState(SplitState):
         if not len(met):
             return
         self._require_places()
-        self._begin_rows().marked[met] = True
+        self._row_facts().marked[met] = True
 
     def clean(self) -> None:
         """VACUUM: removes the entries of old versions too."""
@@ -223,8 +223,8 @@ class NbtreeState(SplitState):
             self._rows_sent += len(ranks)
         self._knows_places &= self._knows_next_place
 
-    def _begin_rows(self) -> RowFacts:
-        """Returns `_rows`, what is known of the rows. If it begins only now, USED of the leaves becomes bytes."""
+    def _row_facts(self) -> RowFacts:
+        """Returns `_rows`. Makes it if there is none yet: from then on USED of the leaves is in bytes, not entries."""
         if self._rows is None:
             versions, marked = np.zeros(self._keys, np.uint8), np.zeros(self._keys, np.bool_)
             self._rows = RowFacts(self._states, versions, marked, self._blocks)
@@ -233,7 +233,7 @@ class NbtreeState(SplitState):
 
     def _put(self, ranks: Integers, *, update: bool) -> None:
         """Adds entries to the leaves: of new versions, or of new keys."""
-        level, rows, done = self._levels[0], self._begin_rows(), 0
+        level, rows, done = self._levels[0], self._row_facts(), 0
         while True:
             done += put(level.leaves, rows, self._sizes_of, ranks[done:], update)
             if done == len(ranks):

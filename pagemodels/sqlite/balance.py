@@ -146,7 +146,7 @@ def divide_by_size(tree: Tree, n: int, count: int, level: int, ahead: int) -> in
 def balance(tree: Tree, file: Ints, page: int, level: int) -> int:
     """Balances a page of a level if it overflows or more than two thirds of it are free, and then the pages above it as
     far as they need it. Returns the level of the first page that stays as it is."""
-    facts, leaf = tree.facts, page  # `leaf`: where the first balancing begins, if that is at level 0
+    facts, first_page = tree.facts, page
     while True:
         pages, at = tree.leaves if level == 0 else tree.branches, page >> trees.shift_of(tree, level)
         room, used = facts[trees.ROOM + min(level, 1)], pages[at, trees.USED]
@@ -155,17 +155,17 @@ def balance(tree: Tree, file: Ints, page: int, level: int) -> int:
             return level
         if pages[at, trees.PARENT] < 0:
             _deepen(tree, file, page, level)
-        parent, leaves_before, free_before = int64(pages[at, trees.PARENT]), facts[trees.LEAVES], file[file_pages.FREE]
+        parent = int64(pages[at, trees.PARENT])
+        leaves_before, free_before = facts[trees.LEAVES], file[file_pages.FREE]
         if level == 0 and facts[trees.ROWS_IN_LEAVES] and _is_at_the_end(tree, parent, page):
             _append(tree, file, parent, page)
         else:
             _spread(tree, file, parent, page, level)
         if level == 0 and facts[trees.KEY] >= 0:  # a key is inserted
-            kind = trees.EDGES if leaf == facts[trees.LAST] else trees.INTERIORS
-            if facts[trees.ABOVE]:
-                kind = trees.APPENDS
+            at_the_end = trees.APPENDS if facts[trees.ABOVE] else trees.EDGES
+            kind = at_the_end if facts[trees.ABOVE] or first_page == facts[trees.LAST] else trees.INTERIORS
             facts[kind] += facts[trees.LEAVES] - leaves_before
-        # a root with a single child
+        # A root with a single child goes.
         if tree.branches[parent, trees.PARENT] < 0 and tree.branches[parent, trees.CELLS] == 0:
             _lift(tree, file, parent, level, free_before)
             return level + 1

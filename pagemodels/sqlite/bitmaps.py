@@ -89,14 +89,14 @@ def holds(marks: Marks, first: int, which: int, rank: int) -> bool:
 def after(marks: Marks, first: int, which: int, node: int) -> int:
     """The next word of ranks, after `node`, that has a member; there must be one."""
     # Up, until a word has a bit above the place from which we come. (Two shifts: one by 64 bits is undefined.)
-    place = 63
+    place = 63  # nothing of its own word: the first step goes one level up
     while True:
         word = marks[2 * node + which] >> np.uint64(place) >> _ONE
         if word != 0:
             break
         node, place = (node - 1) >> 6, (node - 1) & 63
-    place += 1
-    # Down, along the lowest bits.
+    place += 1  # of the word's lowest bit
+    # Down, along the lowest bits; below the first word, places begin at 0.
     while True:
         node = 64 * node + 1 + place + lowest(word)
         if node >= first:
@@ -108,7 +108,7 @@ def after(marks: Marks, first: int, which: int, node: int) -> int:
 def before(marks: Marks, first: int, which: int, node: int) -> int:
     """The last word of ranks, before `node`, that has a member; there must be one."""
     # Up, until a word has a bit below the place from which we come; then down, along the highest bits.
-    place = 0
+    place = 0  # nothing of its own word: the first step goes one level up
     while True:
         word = marks[2 * node + which] & ((_ONE << np.uint64(place)) - _ONE)
         if word != 0:

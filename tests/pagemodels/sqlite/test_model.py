@@ -60,13 +60,13 @@ def by_reference(table: Table, keys: Keys, page_bytes: int, lengths: NDArray[np.
         size, pages = cells.stored(cells.ROWID_RECORD + payload, page_bytes, table=True)
         tree = Tree(file, by_rank(size + varints).__getitem__, by_rank(4 + varints).__getitem__, page_bytes)
     elif table.key == "clustered":
-        size, pages = cells.stored(cells.record(column) + payload + key, page_bytes, table=False)
+        size, pages = cells.stored(cells.fixed_bytes(column) + payload + key, page_bytes, table=False)
         tree = Tree(file, by_rank(size).__getitem__, None, page_bytes)
     else:
         varints = cells.varint_bytes(rowids)
-        size, row_pages = cells.stored(cells.record(column) + payload + key, page_bytes, table=True)
+        size, row_pages = cells.stored(cells.fixed_bytes(column) + payload + key, page_bytes, table=True)
         rows = Tree(file, (size + varints).tolist().__getitem__, (4 + varints).tolist().__getitem__, page_bytes)
-        entry = cells.record(column, rowid=True) + key + cells.integer_bytes(rowids)
+        entry = cells.fixed_bytes(column, rowid=True) + key + cells.integer_bytes(rowids)
         tree = Tree(file, by_rank(cells.stored(entry, page_bytes, table=False).sizes).__getitem__, None, page_bytes)
     of_key, of_row = np.broadcast_to(pages, n).tolist(), np.broadcast_to(row_pages, n).tolist()
     for row, rank in enumerate(ranks.tolist()):
