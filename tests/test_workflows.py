@@ -178,6 +178,7 @@ def test_the_servers_of_the_gate_are_those_with_containers_and_page_models() -> 
     assert set(ALL["check.yml"]["jobs"]["live"]["strategy"]["matrix"]["db"]) == IN_CONTAINERS & with_pages
 
 
+@pytest.mark.long
 def test_the_page_models_give_what_the_baseline_has(tmp_path: Path) -> None:
     """The very commands of the job that every push runs."""
     steps = [step for step in ALL["check.yml"]["jobs"]["models"]["steps"] if "bin/keybench " in step.get("run", "")]

@@ -86,6 +86,7 @@ def url(servers_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 @installed
+@pytest.mark.long
 def test_the_model_knows_the_page_size_of_a_users_own_server(here: Run, tmp_path: Path, url: str) -> None:
     """Where the model took 16 KiB for granted, it had 254 leaves and a counter of 255."""
     done = here("--db", "mariadb", "--server", url, *SMALL)

@@ -119,7 +119,7 @@ def test_the_counter_of_a_foreign_keys_table_has_its_parents_splits_as_the_model
 @pytest.mark.parametrize(
     ("column", "payload", "role", "stream", "rows"),
     first(
-        2,
+        1,
         [
             # the smallest one of 4 KiB whose order an extent of 64 spoils
             ("binary16", 0, "clustered", "increasing", 3375),

