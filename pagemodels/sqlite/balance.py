@@ -162,8 +162,11 @@ def balance(tree: Tree, file: Ints, page: int, level: int) -> int:
         else:
             _spread(tree, file, parent, page, level)
         if level == 0 and facts[trees.KEY] >= 0:  # a key is inserted
-            at_the_end = trees.APPENDS if facts[trees.ABOVE] else trees.EDGES
-            kind = at_the_end if facts[trees.ABOVE] or first_page == facts[trees.LAST] else trees.INTERIORS
+            kind = trees.INTERIORS
+            if facts[trees.ABOVE]:
+                kind = trees.APPENDS
+            elif first_page == facts[trees.LAST]:
+                kind = trees.EDGES
             facts[kind] += facts[trees.LEAVES] - leaves_before
         # A root with a single child goes.
         if tree.branches[parent, trees.PARENT] < 0 and tree.branches[parent, trees.CELLS] == 0:

@@ -34,8 +34,8 @@ def pairing(on: Engine, chosen: Layout) -> Pairing:
     """The layout's default column, the one that suits it, and all in whose order it ascends."""
     default = on.default_column(chosen.kind, chosen.shared_bits())
     suiting = [column for column in on.columns if chosen.suits(column)]
-    own = [column for column in suiting if not column.stands_in_for]  # without imitations of another server's order
-    suited = default if default in own else next(iter(own), None)
+    native = [column for column in suiting if not column.stands_in_for]  # without imitations of another server's order
+    suited = default if default in native else next(iter(native), None)
     names = tuple(column.name for column in suiting)
     return Pairing(default.name, suited.name if suited else "", ordered=chosen.order != "none", suiting=names)
 
