@@ -93,17 +93,17 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
     """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs. `foreign`: also
     layouts whose order the column undoes. They are never chosen, and take as long as all others."""
     # forecast all candidates, and put those that have one in order
-    possible = candidates(needs, lambda name: bool(calls_for(name)))
-    if all(one.misses for one in possible):
-        raise UsageError(_contradiction(needs, possible))
+    all_candidates = candidates(needs, lambda name: bool(calls_for(name)))
+    if all(one.misses for one in all_candidates):
+        raise UsageError(_contradiction(needs, all_candidates))
     named = {*needs.layouts, *([needs.existing.layout] if needs.existing else [])}
-    fitting = [one for one in possible if one.fits or one.name in named]
+    fitting = [one for one in all_candidates if one.fits or one.name in named]
     if not foreign and any(not one.misses for one in fitting):
-        possible = fitting
-    outcomes = list(zip(possible, _forecasts(needs, possible), strict=True))
+        all_candidates = fitting
+    outcomes = list(zip(all_candidates, _forecasts(needs, all_candidates), strict=True))
     refused = [(one.label, why) for one, why in outcomes if isinstance(why, str)]
     forecasts = [(one, outcome) for one, outcome in outcomes if isinstance(outcome, IndexForecast)]
-    today = _today(possible, needs.existing)
+    today = _today(all_candidates, needs.existing)
     order = ranking(
         judge(forecasts, needs), needs.made_by, _languages, is_today=lambda one: one is today, named=needs.layouts
     )
@@ -112,7 +112,7 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
     # how to get the best, and what to do about the keys that the table has
     best = order.best.candidate
     existing = next((one for one in (*order.meeting, *order.missing) if one.candidate is today), None)
-    ways, decision, new_keys = _ways(needs, existing, order.best, possible)
+    ways, decision, new_keys = _ways(needs, existing, order.best, all_candidates)
     calls: dict[str, LibraryCall] = {}
     for call in calls_for(new_keys.name):
         calls.setdefault(call.language, call)  # the first of each language is the one to prefer
@@ -133,13 +133,13 @@ def answer(needs: Needs, *, foreign: bool = False) -> Answer:
 
 
 def _ways(
-    needs: Needs, existing: Choice | None, best: Choice, possible: Sequence[Candidate]
+    needs: Needs, existing: Choice | None, best: Choice, all_candidates: Sequence[Candidate]
 ) -> tuple[Sequence[Option], Decision | None, Candidate]:
     """(what can be done about the keys that the table has, the decision, the keys that rows to come get). Empty, None
-    and the best keys if the table has no keys, or has the best ones, or gets a second id beside them."""
+    and the best keys if the table has no keys, keys without a forecast, or the best ones, or gets a second id."""
     if not existing or existing.candidate.label == best.candidate.label or needs.public_id:
         return [], None, best.candidate
-    switched = for_new_rows(needs, existing.candidate, best.candidate, possible, _languages)
+    switched = for_new_rows(needs, existing.candidate, best.candidate, all_candidates, _languages)
     assert needs.existing
     ways = options(
         needs.on,
@@ -179,17 +179,17 @@ def _public_id(needs: Needs) -> IndexForecast:
     return forecast(ForecastCase(needs.on, table, RANDOM, needs.growth, needs.server))
 
 
-def _today(possible: Sequence[Candidate], existing: ExistingKeys | None) -> Candidate | None:
+def _today(all_candidates: Sequence[Candidate], existing: ExistingKeys | None) -> Candidate | None:
     """The candidate with the keys that the table has, in the column that the user named, else in the usual one. None if
-    the table has no keys."""
-    same = [one for one in possible if existing and one.name == existing.layout]
+    there is no such candidate."""
+    same = [one for one in all_candidates if existing and one.name == existing.layout]
     if existing and existing.column:
         same = [one for one in same if one.column.name == existing.column]
     usual = [one for one in same if one.label == one.name]  # a label has the column only if it is unusual
     return next(iter([*usual, *same]), None)
 
 
-def _forecasts(needs: Needs, possible: Sequence[Candidate]) -> list[IndexForecast | str]:
+def _forecasts(needs: Needs, all_candidates: Sequence[Candidate]) -> list[IndexForecast | str]:
     """The forecast of each candidate, or why there is none: its keys may end before the table does."""
 
     def forecast_or_reason(candidate: Candidate) -> IndexForecast | str:
@@ -204,15 +204,16 @@ def _forecasts(needs: Needs, possible: Sequence[Candidate]) -> list[IndexForecas
             return str(why)
 
     with ThreadPoolExecutor(_CORES) as pool:
-        return list(pool.map(forecast_or_reason, possible))
+        return list(pool.map(forecast_or_reason, all_candidates))
 
 
-def _contradiction(needs: Needs, possible: Sequence[Candidate]) -> str:
+def _contradiction(needs: Needs, all_candidates: Sequence[Candidate]) -> str:
     """Why no layout is left: what each condition alone leaves out, and which one to drop."""
     asked = " ".join(needs.conditions)
     lines = []
     for option in needs.conditions:
-        left = [one.name for one in possible if set(one.missed_options) <= {option}]  # those that miss nothing else
+        # those that miss nothing else
+        left = [one.name for one in all_candidates if set(one.missed_options) <= {option}]
         if left:
             lines.append(f"without {option}, {', '.join(f'`{name}`' for name in list(dict.fromkeys(left))[:3])}")
     advice = f"drop one: {'; '.join(lines)}." if lines else "drop two of them or more."

@@ -190,11 +190,11 @@ def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate
     a library (`well_kept`), from this server, or because the needs name it. Keys that the table has are among them,
     whoever makes them: counters of 32 bits, hi/lo, names."""
     on = needs.on
-    like_servers = {one.replica for one in on.server_keys}  # the layouts that are like the server's own keys
     in_any_case = {CONTROL, RANDOM, *needs.layouts, *([needs.existing.layout] if needs.existing else [])}
+    in_any_case |= {one.replica for one in on.server_keys}  # the layouts that are like the server's own keys
     listed = []
     for key_layout in dict.fromkeys(layouts().values()):  # once each: some have a second name
-        if not (key_layout.name in in_any_case | like_servers or well_kept(key_layout.name)):
+        if not (key_layout.name in in_any_case or well_kept(key_layout.name)):
             continue
         for column in _columns(on, key_layout, needs):
             one = _candidate(needs, key_layout, column)

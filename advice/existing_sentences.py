@@ -7,7 +7,7 @@ from keybench.advice.how_to.existing import Name
 from keybench.advice.ranking import ALIKE
 from keybench.model.sizes import digits, spelled
 
-SHOWN = 0.005  # reads a row: fewer would be written as 0.00
+LEAST_SHOWN = 0.005  # reads a row: fewer would be written as 0.00
 _KEEPS = "Old rows, foreign keys and programs that only read stay as they are."
 
 
@@ -81,7 +81,7 @@ def _work(way: OptionCost, stay: OptionCost) -> list[str]:
     ours, theirs = way.option.log_bytes, stay.option.log_bytes
     if ours and theirs and not 1 / ALIKE < ours.value / theirs.value < ALIKE:
         parts.append(f"an insert writes {ours.value:,.0f} bytes of log instead of {theirs.value:,.0f}")
-    if way.reads is not None and stay.reads and stay.reads >= SHOWN and way.reads * ALIKE < stay.reads:
+    if way.reads is not None and stay.reads and stay.reads >= LEAST_SHOWN and way.reads * ALIKE < stay.reads:
         parts.append(f"{'' if parts else 'an insert '}reads {pages(way.reads)} instead of {stay.reads:.2f}")
     return parts
 
@@ -139,7 +139,7 @@ def when(decision: Decision, way: OptionCost) -> str:
 
 def pages(value: float) -> str:
     """Pages read for a row, as words: `no page`, `0.25 pages`."""
-    return "no page" if value < SHOWN else f"{value:.2f} pages"
+    return "no page" if value < LEAST_SHOWN else f"{value:.2f} pages"
 
 
 def _share(share: float) -> str:

@@ -94,10 +94,10 @@ class IndexForecast:
         return self.cost.log_bytes
 
 
-def forecast(question: ForecastCase) -> IndexForecast:
+def forecast(case: ForecastCase) -> IndexForecast:
     """The key's index after the last row. UsageError for a table or keys that the engine's page model does not know,
     and for layouts whose keys do not reach so far."""
-    growth, index = question.growth, _Index(question)
+    growth, index = case.growth, _Index(case)
     if growth.rows <= ALL_ROWS:
         return index.of_all_rows()
     sample = index.rows(_SPREAD, spread=True)
@@ -122,10 +122,10 @@ def forecast(question: ForecastCase) -> IndexForecast:
         rows = min(most, int(max(_LENGTHS * reach, 2 * rows)))
 
 
-def index_of_all_rows(question: ForecastCase) -> PageStats:
+def index_of_all_rows(case: ForecastCase) -> PageStats:
     """The index itself: all rows through the page model, however many."""
-    index = _Index(question)
-    return index.simulated(index.rows(question.growth.rows))
+    index = _Index(case)
+    return index.simulated(index.rows(case.growth.rows))
 
 
 def reach_back(ranks: Ranks) -> float:
@@ -152,22 +152,22 @@ def _is_even(order: Ranks) -> bool:
 
 
 class _Index:
-    """The index that a question is about, simulated or forecast from fewer rows in several ways."""
+    """The index of a case, simulated or forecast from fewer rows in several ways."""
 
-    def __init__(self, question: ForecastCase) -> None:
-        self.question, self.growth = question, question.growth
-        self.cache_key = (question.on.name, repr(question.table))  # for `once`: what all layouts in a table share
-        self.model = once(("model", *self.cache_key), lambda: question.on.page_model(question.table))
+    def __init__(self, case: ForecastCase) -> None:
+        self.case, self.growth = case, case.growth
+        self.cache_key = (case.on.name, repr(case.table))  # for `once`: what all layouts in a table share
+        self.model = once(("model", *self.cache_key), lambda: case.on.page_model(case.table))
         self.sized = isinstance(self.model, SizedByValue)
         """Whether a row's bytes depend on its key."""
 
     def rows(self, count: int, *, spread: bool = False) -> Rows:
         """The first rows of the load, or as many from its first row to its last."""
-        question, take = self.question, spread_rows if spread else first_rows
-        return take(question.layout, question.table.column, self.growth, count, question.seed)
+        case, take = self.case, spread_rows if spread else first_rows
+        return take(case.layout, case.table.column, self.growth, count, case.seed)
 
     def _kind(self, *, exact: bool = False) -> Kind:
-        return kind_of(self.question.on, exact=exact)
+        return kind_of(self.case.on, exact=exact)
 
     def of_all_rows(self) -> IndexForecast:
         """The index of a small load: all rows are simulated, and the figures are exact."""
@@ -175,7 +175,7 @@ class _Index:
         stats, kind = self.simulated(rows), self._kind(exact=True)
         pages = Figure.around(stats.leaf_pages, 0.0, kind)
         splits = Figure.around(stats.edge_splits + stats.interior_splits, 0.0, kind)
-        cost = row_cost.of_all(self.model, rows, self.question.server, self.growth.rows_per_tx, kind)
+        cost = row_cost.of_all(self.model, rows, self.case.server, self.growth.rows_per_tx, kind)
         return self._forecast(pages, splits, [stats], cost)
 
     def of_ascending_keys(self, first: Rows) -> IndexForecast:
@@ -204,13 +204,13 @@ class _Index:
         unseen = 3 * rest / stats.rows
         splits = Figure.around(splits.value, splits.half + (unseen if splits.value < unseen else 0.0), kind)
         for_cost = first.first(max(_FIRST, int(_LENGTHS * reach)))
-        leaves_a_row, server = stats.leaf_pages / stats.rows, self.question.server
+        leaves_a_row, server = stats.leaf_pages / stats.rows, self.case.server
         cost = row_cost.of_first_rows(self.model, for_cost, reach, leaves_a_row, server, self.growth, self._kind())
         return self._forecast(pages, splits, [stats], cost, stats.rows + rest)
 
     def of_random_keys(self) -> IndexForecast:
         """The index where keys are in no order; computed once, since it is the same for all such layouts in a table."""
-        return once(("random", *self.cache_key, self.growth, self.question.server), self._of_random_keys)
+        return once(("random", *self.cache_key, self.growth, self.case.server), self._of_random_keys)
 
     def _of_random_keys(self) -> IndexForecast:
         """Forecast from small indexes: their leaves by Yao's rule, their splits for each leaf, and their cost."""
@@ -220,7 +220,7 @@ class _Index:
         pages = Figure.around(mean, max(half + 1, _NEARLY_RANDOM * mean), kind, least=1)
         # for each leaf but the first one, which needs no split
         splits = float(np.mean([(one.edge_splits + one.interior_splits) / (one.leaf_pages - 1) for one in small]))
-        cost = row_cost.of_random_keys(self.model, self.growth, pages, self.question.server)
+        cost = row_cost.of_random_keys(self.model, self.growth, pages, self.case.server)
         return self._forecast(pages, pages.times(splits), small, cost)
 
     def on_a_line(self, reach: float) -> IndexForecast:
@@ -271,7 +271,7 @@ class _Index:
         filled = float(np.mean([one.density * one.leaf_pages / one.rows for one in simulated]))
         filled *= rows or self.growth.rows  # in % of a page, over all rows
         branches = float(np.mean([one.branch_pages / one.leaf_pages for one in simulated]))
-        page_bytes = int(getattr(self.model, "page_bytes", 0)) or self.question.on.page_bytes  # some models have none
+        page_bytes = int(getattr(self.model, "page_bytes", 0)) or self.case.on.page_bytes  # some models have none
         all_pages = pages.times(1 + branches)
         doubt = 0.1 * branches * pages.value if pages.half else 0.0  # 10 % of the branch pages
         # The more pages, the less is on each: the highest number of pages gives the lowest density.

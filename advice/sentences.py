@@ -252,9 +252,9 @@ def layouts_asked_for(answer: Answer) -> list[str]:
     texts = [_of_asked(one, answer) for one in judged if one.candidate.label not in said]
     refused = {label.split(" ")[0]: why for label, why in answer.refused}  # by name: a label may end with a column
     texts += [f"`{name}` is no choice: {refused[name]}" for name in answer.needs.layouts if name in refused]
-    possible = {one.candidate.name for one in judged} | refused.keys()
+    explained = {one.candidate.name for one in judged} | refused.keys()
     nobody = f"no client can make it alone, and {answer.needs.on.title} does not make such keys"
-    return texts + [f"`{name}` is no choice: {nobody}." for name in answer.needs.layouts if name not in possible]
+    return texts + [f"`{name}` is no choice: {nobody}." for name in answer.needs.layouts if name not in explained]
 
 
 def _of_asked(one: Choice, answer: Answer) -> str:
@@ -310,8 +310,8 @@ def _costs(best: Choice, other: Choice | None = None) -> str:
         parts.append(f"writes {ours.log_bytes.value:,.0f} bytes of log instead of {theirs.log_bytes.value:,.0f}")
     if ours.reads is not None:
         other_reads = theirs.reads.value if theirs and theirs.reads else 0.0
-        clearly_more = other_reads >= existing_sentences.SHOWN and other_reads > ALIKE * ours.reads.value
-        if clearly_more or ours.reads.value >= existing_sentences.SHOWN:
+        clearly_more = other_reads >= existing_sentences.LEAST_SHOWN and other_reads > ALIKE * ours.reads.value
+        if clearly_more or ours.reads.value >= existing_sentences.LEAST_SHOWN:
             instead = f" instead of {other_reads:.2f}" if clearly_more else ""
             parts.append(f"reads {existing_sentences.pages(ours.reads.value)} from disk{instead}")
     return f", and each insert {' and '.join(parts)}" if parts else ""

@@ -77,7 +77,7 @@ def _forms(
             aliases=() if versioned else aliases,
             versioned=versioned,
             description=timed(
-                diagrams[versioned],  # False is 0, True is 1
+                diagrams[versioned],
                 {"T": time},
                 Timestamp("milliseconds since 0001-01-01, low 48 bits", 0, _WRAP - 1, TICKS_PER_MS, "another instant"),
                 "keys of one millisecond come in no order",

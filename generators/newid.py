@@ -80,7 +80,8 @@ class NewIds(GuidStream["NewId"]):
         put_word(data, 1, np.uint64(self._worker << 16) | end)
 
     def _next(self, ticks: Ticks) -> tuple[Ticks, np.ndarray[tuple[int], np.dtype[np.uint64]]]:
-        """(the tick, the sequence) of each key; at most `PER_TICK` readings at once. The next call goes on there."""
+        """(the tick, the sequence) of each key; at most `PER_TICK` readings at once. The next call goes on from the
+        last key."""
         room = PER_TICK - self._sequence  # keys that the last tick can still have
         # Only the tick of an earlier call can become full here, and only once: after it the next tick starts.
         if room < len(ticks):

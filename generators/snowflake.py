@@ -127,9 +127,9 @@ class ShardKeys(Flakes):
 
     def chunk(self, n: int) -> Bytes | Ints:
         """The next n keys."""
-        sequence = np.arange(self._sequence + 1, self._sequence + n + 1)  # from 1 on
+        sequence = np.arange(self._sequence + 1, self._sequence + n + 1)
         self._sequence += n
-        return self.layout.put(self.quanta(n), sequence & 1023, self._worker)  # modulo 1,024
+        return self.layout.put(self.quanta(n), sequence & 1023, self._worker)
 
 
 class Instagram(Flake):
@@ -160,7 +160,7 @@ class Tsids(Flakes):
         """The first counter of each run: those that earlier calls drew and did not use, then new ones."""
         missing = len(starts) - len(self._drawn)
         if missing > 0:
-            drawn = self.writer.entropy.take(missing, 2).view(">u2")[:, 0].astype(np.int64) & 0xFFF  # 12 of 16 bits
+            drawn = self.writer.entropy.take(missing, 2).view(">u2")[:, 0].astype(np.int64) & 0xFFF
             self._drawn = np.concatenate([self._drawn, drawn])
         return self._drawn[: len(starts)]
 

@@ -56,7 +56,9 @@ from keybench.model.keys import Bytes, Ints, Keys
 _SEED: Final = 0x7FF  # the bits that are drawn of the 12 after the version: the first of them stays 0
 _NS_PER_MS: Final = 1_000_000
 _POSTGRESQL_STEP: Final = _NS_PER_MS // 4096 + 1  # nanoseconds from one key of a backend to the next, at least
-_POSTGRESQL_LAST_NS: Final = (1 << 63) - (1 << 48)  # below 2^63 by room for keys that run ahead of the clock
+_POSTGRESQL_LAST_NS: Final = (1 << 63) - (
+    1 << 48
+)  # so far below 2^63 that counting up cannot overflow before `require_room` refuses it
 _POSTGRESQL_LAST: Final = UNIX_EPOCH + _POSTGRESQL_LAST_NS // 100
 _MARIADB_PER_MS: Final = 4_000  # steps of tv (4 · microseconds) in a millisecond
 

@@ -49,7 +49,7 @@ def _target(path: Path, another: str) -> Path:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        mode = stat.S_IFREG  # which it will be
+        mode = stat.S_IFREG  # a new file will be a regular one
     except ValueError:
         raise OSError(errno.EINVAL, "its name holds a NUL") from None
     if stat.S_ISDIR(mode):

@@ -184,7 +184,7 @@ def pilot_rows(rows: int, total: int) -> tuple[int, int]:
     few, many = PILOT_ROWS
     if rows < 2 * few:
         return rows, rows
-    return few, min(max(many, total // 200), _MOST_ROWS, rows)  # 0.5 % of a large run's rows
+    return few, min(max(many, total // 200), _MOST_ROWS, rows)
 
 
 def _seconds(request: Request, trial: TrialPlan, servers: RunServers, pool: WriterPool) -> float:

@@ -69,7 +69,7 @@ class Display:
 
     def end(self, number: int, trial: TrialPlan, result: Trial) -> None:
         """Prints the trial's line, above the bars."""
-        place = f"[{number:>{len(str(self._total))}}/{self._total}]"  # as wide for each number
+        place = f"[{number:>{len(str(self._total))}}/{self._total}]"
         say(self._console, f"{place} {trial.label}: {result_in_words(result)}")
         self._progress.update(self._all_trials, completed=number)
 

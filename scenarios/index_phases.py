@@ -223,7 +223,7 @@ def rows_by_phase(phases: tuple[PhasePart, ...], rows: int) -> list[int]:
 def rows_problem(phases: tuple[PhasePart, ...], rows: int) -> str:
     """Which phase of a trial with `rows` rows wants more rows than there are, as a message; empty if none does."""
     present = deleted = inserted = 0  # rows in the table, and all that were deleted and inserted so far
-    ends = rows_by_phase(phases, rows)  # rows that were inserted by the end of each phase
+    ends = rows_by_phase(phases, rows)
     for number, (phase, end) in enumerate(zip(expanded(phases), ends, strict=True), start=1):
         present, inserted = present + end - inserted, end
         available, needed, kind = present, 0, "rows"

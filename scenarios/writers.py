@@ -64,7 +64,7 @@ class WriterPart(FilePart):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        there = f"writer {self.id} is there from {self.start:g} s"  # how two messages begin
+        there = f"writer {self.id} is there from {self.start:g} s"
         there += f" to {self.stop:g} s" if self.stop is not None else " on"
         if self.stop is not None and self.stop <= self.start:
             raise ValueError(f"writer {self.id} stops at {self.stop:g} s and starts at {self.start:g} s: stop it later")

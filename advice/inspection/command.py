@@ -86,11 +86,11 @@ def inspect(
             if rows:
                 with progress.status("the pages of the index"), when_compiling(lambda: progress.print(COMPILING)):
                     asked = forecast.ask(result, inspector, allow)
-                    outcomes = forecast.outcomes(asked, rows, SystemClock().now())
+                    next_indexes = forecast.next_indexes(asked, rows, SystemClock().now())
                 if as_json:
-                    cli.print_json(record_of_next(asked, rows, outcomes))
+                    cli.print_json(record_of_next(asked, rows, next_indexes))
                     return 0
-                for each in screen.next_lines(asked, rows, outcomes, console.width):
+                for each in screen.next_lines(asked, rows, next_indexes, console.width):
                     console.print(each, soft_wrap=isinstance(each, str))  # texts are wrapped already
                 return 0
         advice = {}
@@ -102,7 +102,7 @@ def inspect(
         cli.print_json(record(result, advice, confirmed=not on.inspects_by_document))
         return 0
     for part in screen.lines(result, advice, console.width, every=every):
-        console.print(part, soft_wrap=isinstance(part, str))  # as above
+        console.print(part, soft_wrap=isinstance(part, str))
     return 0
 
 

@@ -47,7 +47,7 @@ _UNUSUAL: Final = 0.01  # bits a key: decides only between ways of reading that 
 
 
 @dataclass(frozen=True, eq=False)
-class Interpretation:
+class KeyReading:
     """Some of a column's values, read as keys in one way."""
 
     keys: Keys
@@ -61,20 +61,20 @@ class Interpretation:
     """Bits a key by which this way of reading is less usual than the others."""
 
 
-def readings(sample: SampleHere, form: Form) -> list[Interpretation]:
+def readings(sample: SampleHere, form: Form) -> list[KeyReading]:
     """Every way to read the values, each for those that it fits; values that fit none are in no reading."""
     if form == "int":
         numbers = np.asarray(sample.values, np.int64)
         low = int(numbers.min())
         if low < 1 and int(numbers.max()) - low < COUNTED:  # a counter that began at 0 or below
             numbers = numbers - (low - 1)  # as if from 1
-        return [Interpretation(Keys(numbers, "int"), np.arange(len(numbers)))]
+        return [KeyReading(Keys(numbers, "int"), np.arange(len(numbers)))]
     if form == "text":
         return list(_of_text([str(value) for value in sample.values]))
     return list(_of_bytes([value for value in sample.values if isinstance(value, bytes)], form))
 
 
-def _of_bytes(values: Sequence[bytes], form: Form) -> Iterator[Interpretation]:
+def _of_bytes(values: Sequence[bytes], form: Form) -> Iterator[KeyReading]:
     """The ways to read binary values, width by width: as GUIDs in each byte order, as text, or as plain bytes."""
     for width, rows in _by_width(values).items():
         if not width:
@@ -82,17 +82,17 @@ def _of_bytes(values: Sequence[bytes], form: Form) -> Iterator[Interpretation]:
         data = np.frombuffer(b"".join(values[row] for row in rows), np.uint8).reshape(-1, width)
         if width == 16:
             for place, order in enumerate(ORDERS if form == "bytes" else ORDERS[:1]):  # a UUID's order is known
-                yield Interpretation(Keys(unstored(data, order), "uuid"), rows, order, penalty_bits=_UNUSUAL * place)
+                yield KeyReading(Keys(unstored(data, order), "uuid"), rows, order, penalty_bits=_UNUSUAL * place)
         elif form == "bytes" and width > 16 and all(values[row].isascii() for row in rows[:50]):
             texts = [values[row].decode("ascii", "replace") for row in rows]  # text, as the first 50 values show
             for one in _of_text(texts):
                 spelled = one.spelled or f"{width} characters"
-                yield Interpretation(one.keys, rows[one.rows], one.order, spelled, _UNUSUAL)  # `one.rows`: of `texts`
+                yield KeyReading(one.keys, rows[one.rows], one.order, spelled, _UNUSUAL)  # `one.rows`: of `texts`
         if form == "bytes" and width != 16:
-            yield Interpretation(Keys(data, "bytes"), rows)
+            yield KeyReading(Keys(data, "bytes"), rows)
 
 
-def _of_text(values: Sequence[str]) -> Iterator[Interpretation]:
+def _of_text(values: Sequence[str]) -> Iterator[KeyReading]:
     """The ways to read texts, width by width: as written GUIDs, as hexadecimal digits, or as keys that are text."""
     for width, rows in _by_width(values).items():
         texts = [values[row] for row in rows]
@@ -101,17 +101,17 @@ def _of_text(values: Sequence[str]) -> Iterator[Interpretation]:
             case = "lower" if digits == digits.lower() else "upper" if digits == digits.upper() else "mixed"
             data = np.frombuffer(bytes.fromhex(digits), np.uint8).reshape(-1, 16)
             for order in ORDERS if width == 32 else ORDERS[:1]:  # digits alone may be those of stored bytes
-                yield Interpretation(
+                yield KeyReading(
                     Keys(unstored(data, order), "uuid"), rows, order, f"{width} characters in {case} case",
                     _UNUSUAL * ORDERS.index(order),
                 )  # fmt: skip
             continue
         if width % 2 == 0 and all(_HEXADECIMAL.fullmatch(text) for text in texts):
             data = np.frombuffer(bytes.fromhex("".join(texts)), np.uint8).reshape(-1, width // 2)
-            yield Interpretation(Keys(data, "bytes"), rows, "rfc", f"{width} hexadecimal digits")
+            yield KeyReading(Keys(data, "bytes"), rows, "rfc", f"{width} hexadecimal digits")
         if all(_PLAIN.fullmatch(text) for text in texts):
             data = np.frombuffer("".join(texts).encode(), np.uint8).reshape(-1, width)
-            yield Interpretation(Keys(data, "text"), rows)
+            yield KeyReading(Keys(data, "text"), rows)
 
 
 def _by_width(values: Sequence[bytes] | Sequence[str]) -> dict[int, Rows]:
@@ -142,7 +142,7 @@ class Member:
     """A layout of a family, with the way to read the values as its keys."""
 
     layout: Layout
-    reading: Interpretation
+    reading: KeyReading
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +191,7 @@ class Family:
         return replace(self, bits=np.where(inside, np.maximum(narrow, self.bits - 1), self.bits - 1))
 
 
-def families(ways: Sequence[Interpretation], n: int, now: int) -> list[Family]:
+def families(ways: Sequence[KeyReading], n: int, now: int) -> list[Family]:
     """All families of which any of the n values can be a key; `now` is the current tick."""
     distinct = {layout.name: layout for layout in layouts().values()}  # once each: some have a second name
     so_far: list[Family] = []
@@ -228,9 +228,9 @@ def _family(member: Member, n: int, now: int) -> Family | None:
 
 def _is_needless(one: Family, other: Family) -> bool:
     """Whether `one` fits, by chance, some of the keys of `other`, and reads the same times from them. With the same
-    fixed bits, it fits those that its finer clock does not refuse. With more fixed bits, it fits no more of them than
-    have these bits by chance; they are counted by their different times, since keys of one time often have the same
-    bits."""
+    fixed bits, it fits those that its finer clock does not refuse. With more fixed bits, it fits at most `_BY_CHANCE`
+    times as many as have these bits by chance; they are counted by their different times, since keys of one time often
+    have the same bits."""
     if one.first.reading is not other.first.reading or one.times is None or other.times is None:
         return False
     if one.fits.sum() >= other.fits.sum() or (one.fits & ~other.fits).any():  # not only some of its keys
@@ -260,7 +260,7 @@ def _same(one: Family, other: Family) -> bool:
     return bool(np.abs(one.times - other.times).max() <= _STEPS * max(one.resolution, other.resolution))
 
 
-def _has_width(layout: Layout, reading: Interpretation) -> bool:
+def _has_width(layout: Layout, reading: KeyReading) -> bool:
     """Whether the keys have the layout's width, which it declares in characters of text or in bits."""
     if layout.kind == "int":
         return True

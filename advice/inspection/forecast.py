@@ -75,14 +75,14 @@ def ask(findings: Findings, inspector: Inspector, allow: Allow) -> Asked:
     return Asked(table, finding, column, inspector.whole(table.table, finding.index, column, allow))
 
 
-def outcomes(asked: Asked, rows: int, now: int) -> list[NextIndex]:
+def next_indexes(asked: Asked, rows: int, now: int) -> list[NextIndex]:
     """What the next rows do to the index: with keys of today's layout, and of `ORDERED` where the column takes them;
     as the index is, and rebuilt before. UsageError if its pages are not as a page model knows them."""
     today = asked.finding.content.newest if asked.finding.content else None
     assert today
     others = [ORDERED] if today.layout.kind == "uuid" and ORDERED not in today.layouts else []
     return [
-        outcome(asked.there, name, next_keys(asked, name, rows, now), rebuilt=rebuilt)
+        next_index(asked.there, name, next_keys(asked, name, rows, now), rebuilt=rebuilt)
         for rebuilt, name in product((False, True), (today.layouts[0], *others))
     ]
 
@@ -111,7 +111,7 @@ def _column_of(finding: IndexFinding) -> Column:
     return Column("key", column.sql_type, frozenset({keys.layout.kind}), order, form, width=width)
 
 
-def outcome(there: WholeIndex, name: str, come: EncodedKeys, *, rebuilt: bool) -> NextIndex:
+def next_index(there: WholeIndex, name: str, come: EncodedKeys, *, rebuilt: bool) -> NextIndex:
     """The index after the keys `come` of the layout `name`, in order of arrival and as the column stores them."""
     keys = np.concatenate([there.keys, come])
     ranks = ranked(sort_words(Keys(keys, "int" if keys.ndim == 1 else "bytes"), "rfc"))  # integers have shape (n,)

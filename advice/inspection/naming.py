@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.advice.inspection import parts
-from keybench.advice.inspection.families import Family, Floats, Interpretation, Member, families, readings
+from keybench.advice.inspection.families import Family, Floats, KeyReading, Member, families, readings
 from keybench.advice.inspection.mixture import Component, components
 from keybench.databases.contract.existing import Form, SampleHere
 from keybench.generators.commands.odds import latest
@@ -99,14 +99,14 @@ def content(sample: SampleHere, form: Form, now: int) -> Content:
     groups = _merged([group for group, _ in named])
     weights = np.ones(n) if sample.weights is None else sample.weights
     unknown = float(weights[~_keys_of(mixture, n)].sum() / weights.sum())
-    # the layouts of right clocks: a wrong one is no switch
-    in_time = [(group.layouts[0], component) for group, component in named if not group.ahead]
-    switches = tuple(_switches(in_time, sample))
+    # keys dated ahead are no switch to another layout
+    not_ahead = [(group.layouts[0], component) for group, component in named if not group.ahead]
+    switches = tuple(_switches(not_ahead, sample))
     result = Content(groups, unknown, n, switches, repeats)
-    layouts = result.newest.layouts[:1] if result.newest else ()
-    newest = [component for group, component in named if group.layouts[:1] == layouts]
+    name = result.newest.layouts[0] if result.newest else ""
+    newest = [component for group, component in named if group.layouts[0] == name]
     times = [(one.mask, one.family.times) for one in newest if one.family.times is not None]
-    if len(times) == len(mixture):  # all keys are of the newest layout, and hold times
+    if len(times) == len(mixture):  # all known keys are of the newest layout, and hold times
         instants = np.full(n, np.nan)
         for mask, ticks in times:
             instants[mask] = ticks[mask]
@@ -136,7 +136,7 @@ def _keys_of(mixture: Sequence[Component], n: int) -> NDArray[np.bool_]:
     return np.array(np.any([np.zeros(n, np.bool_), *(one.mask for one in mixture)], axis=0))
 
 
-def _dated_ahead(ways: Sequence[Interpretation], n: int, now: int) -> Iterator[Family]:
+def _dated_ahead(ways: Sequence[KeyReading], n: int, now: int) -> Iterator[Family]:
     """The families of keys with times after tomorrow; other keys do not fit them."""
     for family in families(ways, n, now + _FUTURE):
         if family.times is not None:
@@ -198,7 +198,7 @@ def _rank(layout: Layout) -> tuple[bool, bool, int, str]:
     return (not layout.description.structureless, layout.name != CONTROL, len(layout.name), layout.name)
 
 
-def _places_in(reading: Interpretation, where: NDArray[np.intp]) -> NDArray[np.intp]:
+def _places_in(reading: KeyReading, where: NDArray[np.intp]) -> NDArray[np.intp]:
     """The places, among the keys of a reading, of the values that have the indexes `where` in the sample."""
     return np.searchsorted(reading.rows, where).astype(np.intp)  # `rows` ascend
 

@@ -88,7 +88,7 @@ def _index(one: IndexFinding) -> dict[str, Any]:
     }
 
 
-def record_of_next(asked: Asked, rows: int, outcomes: Sequence[NextIndex]) -> dict[str, Any]:
+def record_of_next(asked: Asked, rows: int, next_indexes: Sequence[NextIndex]) -> dict[str, Any]:
     """What the next rows do to an index."""
     return {
         "table": asked.table.table.full_name,
@@ -99,7 +99,7 @@ def record_of_next(asked: Asked, rows: int, outcomes: Sequence[NextIndex]) -> di
             {"layout": one.layout, "rebuilt": one.rebuilt, "splits": one.splits, "appends": one.appends}
             | {f"{name}_before": getattr(one.before, name) for name in _FIGURES}
             | {name: getattr(one.after, name) for name in _FIGURES}
-            for one in outcomes
+            for one in next_indexes
         ],
     }
 

@@ -103,7 +103,7 @@ def _summary(findings: Findings, to_look_at: Sequence[TableFinding], shown: int)
         yield f"{which} needs a look: --all has the figures of each."
 
 
-def next_lines(asked: Asked, rows: int, outcomes: Sequence[NextIndex], width: int) -> Iterator[str | Table]:
+def next_lines(asked: Asked, rows: int, next_indexes: Sequence[NextIndex], width: int) -> Iterator[str | Table]:
     """What the next rows do to an index: a sentence, and a row for each way."""
     table, index = asked.table.table, asked.finding.index
     yield from _wrapped(
@@ -114,7 +114,7 @@ def next_lines(asked: Asked, rows: int, outcomes: Sequence[NextIndex], width: in
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("  keys", "index", "leaves now", "then", "full now", "then", "splits", "appends"):
         grid.add_column(heading, justify="left" if heading in {"  keys", "index"} else "right")
-    for one in outcomes:
+    for one in next_indexes:
         before, after = one.before, one.after
         grid.add_row(
             f"  {one.layout}", "rebuilt first" if one.rebuilt else "as it is", f"{before.leaf_pages:,}",

@@ -14,7 +14,7 @@ from keybench.model.sizes import digits, spelled
 
 NEARLY_USED_UP: Final = 0.75
 """Share of an integer type's values from which on it is urgent."""
-_NAMED, _SOME = 3, 0.005  # layouts of a group that have names, the others are counted; share of keys worth a word
+_MOST_NAMED, _WORTH_A_WORD = 3, 0.005  # layouts of a group that are named, the others are counted; share of keys
 _ORDERS: Final = {
     "net": "in the byte order of .NET",
     "mysql-swap": "with their time swapped to the front, as UUID_TO_BIN(…, 1) does",
@@ -37,7 +37,7 @@ def day(tick: int) -> str:
 
 def names(group: KeyGroup) -> str:
     """Layouts that nothing tells apart: uuid-v7 or dotnet-v7; of many the first ones."""
-    shown = list(group.layouts[:_NAMED])
+    shown = list(group.layouts[:_MOST_NAMED])
     if more := len(group.layouts) - len(shown):
         shown.append(f"{more} more")
     return f"{', '.join(shown[:-1])} or {shown[-1]}" if len(shown) > 1 else shown[0]
@@ -64,10 +64,10 @@ def layouts_in_words(content: Content) -> str:
         return "keys that are too few to name their layout"
     if not content.groups:
         return "keys of no layout that keybench knows: they look random"
-    if len(content.groups) == 1 and content.unknown < _SOME:
+    if len(content.groups) == 1 and content.unknown < _WORTH_A_WORD:
         return names(content.groups[0])
     parts = [f"{percent(one.share)} {names(one)}" for one in content.groups]
-    if content.unknown >= _SOME:
+    if content.unknown >= _WORTH_A_WORD:
         parts.append(f"{percent(content.unknown)} of no layout that keybench knows")
     return ", ".join(parts)
 

@@ -35,7 +35,7 @@ def page(answer: Answer) -> str:
         paragraphs=sentences.more(answer),
         css=Markup(css),  # noqa: S704 (our own file)
         database=f"{answer.needs.on.title} {answer.needs.version}",
-        layouts=table.layout_table(answer),
+        layouts=table.answer_table(answer),
         option_head=table.OPTION_HEAD,
         options=[(steps(answer, one), row) for one, row in zip(answer.options, table.option_rows(answer), strict=True)],
         version=keybench.__version__,

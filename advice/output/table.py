@@ -26,7 +26,7 @@ class AnswerTable:
     """The row of the recommended layout."""
 
 
-def layout_table(answer: Answer) -> AnswerTable:
+def answer_table(answer: Answer) -> AnswerTable:
     """The table of the layouts that meet the needs. What no model of this engine knows has no column."""
     order = answer.ranking
     # Of layouts that agree in all figures, the first one gives the name: the best, or another that the answer names.

@@ -48,7 +48,7 @@ def _show_more(answer: Answer, console: Console, database: str) -> None:
     """What else there is to say, all layouts and ways, all statements with their notes, and all libraries."""
     for line in sentences.more(answer):
         console.print(line)
-    layouts = table.layout_table(answer)
+    layouts = table.answer_table(answer)
     console.print(f"\nLayouts that meet the needs, on {database}; splits are for 1,000 rows:")
     console.print(_grid(layouts.head, layouts.rows, layouts.best))
     if answer.options and answer.needs.existing:

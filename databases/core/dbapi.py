@@ -41,7 +41,8 @@ class DbApiConnection:
         self._errors = errors
 
     def limit(self, seconds: float) -> None:
-        """From now on a statement waits at most `seconds` for a silent server: ServerError then. Not in all engines."""
+        """From now on a statement waits at most `seconds` for a silent server: ServerError then. Does nothing where the
+        engine has no such limit."""
 
     @staticmethod
     def error_text(error: BaseException) -> str:

@@ -96,8 +96,7 @@ def in_transactions(session: Session, style: TransactionStyle) -> RetriedTransac
 
 def together(all_writers: Sequence[Rollbacks | None]) -> Rollbacks | None:
     """The rollbacks of all writers in one; None if no writer can tell."""
-    rollbacks = [of_writer for of_writer in all_writers if of_writer]
-    if not rollbacks:
+    known = [each for each in all_writers if each]
+    if not known:
         return None
-    retries = np.concatenate([of_writer.retries for of_writer in rollbacks])
-    return Rollbacks(retries, sum(of_writer.deadlocks for of_writer in rollbacks))
+    return Rollbacks(np.concatenate([each.retries for each in known]), sum(each.deadlocks for each in known))

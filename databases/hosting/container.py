@@ -32,7 +32,7 @@ KIND = "container"
 START_SECONDS = 120.0
 """The longest time from the start of the container to the server's first answer; pulling the image comes before."""
 BILLION = 1_000_000_000
-"""In nanoseconds, as Docker's Engine API counts. It counts processors in billionths, too."""
+"""Docker's Engine API counts seconds, and processors, in billionths."""
 
 _GIB = 1 << 30
 _POLL_SECONDS = 0.1  # how long to wait before the server is tried again while it starts

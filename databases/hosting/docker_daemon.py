@@ -133,7 +133,7 @@ def ran_out_of_memory(name: str, since: float) -> bool:
 
 def remove(name: str) -> bool:
     """Removes a container, running or not, with its volumes. Returns False if there is no container of that name."""
-    absent = HTTPStatus.NOT_FOUND  # no container has that name
+    absent = HTTPStatus.NOT_FOUND
     removing = HTTPStatus.CONFLICT  # another process is already removing it
     with _answer("DELETE", f"/containers/{quote(name)}?force=1&v=1", absent, removing) as response:
         return response.status != absent

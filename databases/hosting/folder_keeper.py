@@ -210,7 +210,7 @@ def _kill_children() -> None:
             _state, parent, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
             if int(parent) == os.getpid():
                 os.kill(int(entry.name), signal.SIGKILL)
-    time.sleep(0.01)  # until they have ended
+    time.sleep(0.01)  # time to end: the caller looks again
 
 
 RESTART = b"restart\n"  # the runner's request to restart the server
@@ -263,7 +263,7 @@ class RunnerWatch:
                     if ready == 0 and os.read(0, len(RESTART)) == RESTART:
                         self._restart = True
                         return False
-                    self._stop = self._stop or ready != descriptor  # that of the child, whose end `poll` shows next
+                    self._stop = self._stop or ready != descriptor  # of the child: the loop sees next that it has ended
             self._stop = True
             return False
         finally:

@@ -89,7 +89,7 @@ class DataFile:
         return np.asarray((pfs >= 0) & (self.heads["type"][pfs] == _ALLOCATION) & (bits & _IN_USE > 0))
 
     def places(self, numbers: Integers) -> Integers:
-        """The places in `numbers`, `heads` and `starts` of pages by number; -1 if the file does not have the page."""
+        """The places of these pages in `self.numbers`, `heads` and `starts`; -1 if the file does not have the page."""
         nearest = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
         return np.where(self.numbers[nearest] == numbers, nearest, -1)
 

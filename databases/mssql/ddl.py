@@ -134,7 +134,7 @@ def leaf_row(column: Column, payload: int, key: KeyRole, options: EngineOptions)
 def _data_row(fixed: int, payload: int) -> int:
     """Bytes of a row of the table, with `fixed` bytes of columns beside its payload."""
     if payload > _WIDEST_CHAR:
-        return records.data_row(fixed, 2, [_POINTER])  # 2 columns: the key and the payload
+        return records.data_row(fixed, 2, [_POINTER])  # 2 columns, or 3: the null bitmap has one byte
     return records.data_row(fixed + payload, 2)
 
 

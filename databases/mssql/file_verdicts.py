@@ -67,7 +67,7 @@ def verdicts(path: Path) -> Iterator[tuple[str, Verdict]]:
             fixed = int(file.heads["fixed"][pages].max(initial=0))
             content = _Content(index, file.numbers[pages], fixed, file.rows_of(pages))
             if index.number == 1:
-                # a second clustered index of one table is another of its partitions
+                # a second clustered index of one table is that of another of its partitions
                 in_order = (np.diff(content.numbers) > 0).all() and table is None
                 content = replace(content, arrival=_as_they_lie(content.rows) if in_order else _NOT_ONE_BY_ONE)
                 table = content

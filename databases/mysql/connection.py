@@ -41,7 +41,7 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
     def reach(self) -> None:
         """Connects. The driver alone would leave the socket open where nothing answers, and would wait for ever for a
         server that accepts the connection and stays silent."""
-        wire = None  # the driver then connects by TCP itself
+        wire = None  # None: the driver connects by TCP
         if self.unix_socket:
             wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:

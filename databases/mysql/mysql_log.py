@@ -48,7 +48,7 @@ def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers
     while at < last:
         # 1. The blocks of this window, `first` to before `stop`, and the stream in them from `at` on.
         first = at // BODY
-        stop = min(-(-last // BODY), first + _WINDOW)  # rounded up: the block of `last`, too
+        stop = min(-(-last // BODY), first + _WINDOW)  # rounded up: the last block may be used in part
         blocks = _blocks(files, first, stop, last)
         body = blocks["body"][:, :BODY].ravel()[at - first * BODY : last - first * BODY]
         data = np.concatenate([body, np.zeros(LONGEST, np.uint8)])
@@ -62,8 +62,8 @@ def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers
             raise UnreadableError(f"its record at {_position(at + read):,} {what}.")
         # 3. Check: each block says where the first mini-transaction in it begins.
         at += read
-        read_whole = slice(1, at // BODY - first)  # not the first block, nor the last: only parts may be read of them
-        if (groups[read_whole] != blocks["group"][read_whole]).any():
+        whole_blocks = slice(1, at // BODY - first)  # not the first block, nor the last: only parts may be read of them
+        if (groups[whole_blocks] != blocks["group"][whole_blocks]).any():
             raise UnreadableError("mini-transactions do not begin where its blocks say.")
         yield data, records[:count]
 
@@ -273,7 +273,8 @@ def _inserted_bytes(data: Bytes, at: int, n: int) -> tuple[int, int]:
     at += 2  # the offset of the record before it
     length = read_number(data, at)
     at += number_bytes(data[at])
-    if length & 1:  # then: flags, and two numbers that compare it with the record before it
+    # then: flags, the bytes before the record's origin, and how many bytes it shares with the record before it
+    if length & 1:
         at += 1
         at += number_bytes(data[at])
         at += number_bytes(data[at])
@@ -289,7 +290,8 @@ def _records(
 
     Fills `records` with those that insert (`redo_log.Windows`), and `groups` with the position in each block at which
     its first mini-transaction begins (0: none). `data` is a part of the stream, and then LONGEST bytes that do not
-    count. The part begins `shift` bytes into the first block; `fresh`: whether a mini-transaction ended right before.
+    count. The part begins `shift` bytes into the body of the first block; `fresh`: whether a mini-transaction ended
+    right before.
     """
     n, at, count = len(data) - LONGEST, 0, 0
     while at < n - ahead:

@@ -91,7 +91,9 @@ class MySqlSession(Session):
                 return self._in_transaction(partial(self._send_both, batch))
             assert isinstance(batch, Packets)
             insert = partial(self._insert, self._table, batch)
-            return insert() if len(batch.packets) == 1 else self._in_transaction(insert)  # one commits by itself
+            return (
+                insert() if len(batch.packets) == 1 else self._in_transaction(insert)
+            )  # a single statement commits by itself
 
     def _in_transaction(self, work: Callable[[], int]) -> int:
         """Does `work` in one transaction, all of it or nothing. Returns the number of rows that it returns."""

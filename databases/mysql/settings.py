@@ -54,7 +54,7 @@ RECORDED = (
 def for_profile(flavour: Flavour, profile: Profile, cache: CacheSize) -> Settings:
     """The settings of a profile and cache size on this machine."""
     quarter = psutil.virtual_memory().total // 4 // _MB
-    megabytes = max(16, min(CACHE_MB[cache], quarter))  # at least 16, also on a tiny machine
+    megabytes = max(16, min(CACHE_MB[cache], quarter))
     values = {**COMMON, **flavour.settings, **PROFILES[profile], "innodb_buffer_pool_size": f"{megabytes}M"}
     return Settings(profile, megabytes * _MB, dict(sorted(values.items())))
 

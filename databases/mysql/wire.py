@@ -94,7 +94,7 @@ def pack(
     is_array = way == "arrays"
     kinds, columns = _values(table, keys, payload, moments, _NOT_NULL if is_array else b"")
     rows = lines(*columns)
-    row_bytes = max(1, rows.width)  # 0 without rows
+    row_bytes = max(1, rows.width)  # a divisor; `width` can be 0 if there are no rows
     if is_array:
         array_head = struct.pack("<H", 128) + _types(kinds)  # 128: the types follow
         most_rows = max(1, (PACKET_BYTES - len(array_head)) // row_bytes)  # one, however long it is

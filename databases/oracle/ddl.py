@@ -76,7 +76,7 @@ def create(table: Table, options: EngineOptions) -> tuple[str, ...]:
 
 
 def rebuild(table: Table, fill: int) -> str:
-    """The statement that builds the key's index again, with `fill` % of its blocks filled. Oracle rebuilds no primary
+    """The statement that builds the key's index again, with its blocks filled to `fill` %. Oracle rebuilds no primary
     index of an index-organised table (ORA-28650): such a table moves instead."""
     pctfree = f"PCTFREE {100 - int(fill)}"
     if table.key == "clustered":
@@ -109,7 +109,8 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, fl
     index = entry_bytes(column, payload, key) * _BLOCK_BYTES / records.LEAF_BYTES
     heap = _HEAP_ROOM * (records.table_entry(column.width or core.WIDEST_KEY, payload)) if key != "clustered" else 0.0
     if key == "by-date":
-        heap += records.nonunique_entry(_MOMENT_BYTES) * (_HEAP_ROOM + 1 / core.EMPTIEST)  # in heap and index
+        # The moment, in heap and index.
+        heap += records.nonunique_entry(_MOMENT_BYTES) * (_HEAP_ROOM + 1 / core.EMPTIEST)
     return index, index / core.EMPTIEST + heap + _REDO_AND_UNDO * (_REDO_BYTES + payload)
 
 
@@ -154,8 +155,8 @@ def _declaration(table: KeyedTable) -> tuple[str, str]:
             return server_keys.declaration, "The server numbers the rows."
         note = "SYS_GUID() is no UUID of any version, and the next key can be guessed. Its order is not documented."
         return server_keys.declaration, note
-    has_uuid_function = table.layout == RANDOM and table.column.name == "raw16" and version >= _UUID
-    if has_uuid_function and not table.by_clients:
+    makes_uuids = table.layout == RANDOM and table.column.name == "raw16" and version >= _UUID
+    if makes_uuids and not table.by_clients:
         return "DEFAULT UUID()", f"{core.SERVER_MAKES} UUID() is new in 26ai."
     note = BY_CLIENTS if table.by_clients else core.NO_FUNCTION
     if table.column.name == "raw16":

@@ -97,7 +97,7 @@ def is_primary(table: Table) -> bool:
 
 def columns(table: Table) -> str:
     """The columns, in the order in which rows are sent."""
-    return ", ".join(["created"] * table.by_date + ["key"] + ["payload"] * bool(table.payload))  # * False: none
+    return ("created, " if table.by_date else "") + "key" + (", payload" if table.payload else "")
 
 
 def sender(column: Column) -> str:

@@ -98,7 +98,7 @@ class PostgresInspector(Inspector):
                 f"SET lock_timeout = '{1000 * self._lock_seconds:g}ms'; "
                 f"SET statement_timeout = '{1000 * self._statement_seconds:g}ms'"
             )
-            server.limit(STATEMENT_SECONDS + SILENT_SECONDS)  # here, should the server say nothing
+            server.limit(STATEMENT_SECONDS + SILENT_SECONDS)  # the client's own limit, for a silent server
             self._version = str(server.value("SHOW server_version"))
             since = server.rows(catalogue.SINCE)
             self._since = str(since[0][0]) if since else ""

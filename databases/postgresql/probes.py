@@ -132,8 +132,8 @@ class ActivitySampler(WaitSamples[AdminConnection]):
     def begin(self) -> None:
         """Notes the database, and the connections that are no writer's: those that are there, and the sampler's own."""
         self._database = self._server.value("SELECT oid FROM pg_database WHERE datname = current_database()")
-        self._no_writers = [self._server.raw.info.backend_pid, *connected(self._server)]
+        self._not_writers = [self._server.raw.info.backend_pid, *connected(self._server)]
 
     def waits(self) -> Iterable[tuple[Any, ...]]:
         """(what they wait for, how many of the writers' connections do)."""
-        return self._server.rows(_WAITS, connection.APPLICATION, self._database, self._no_writers)
+        return self._server.rows(_WAITS, connection.APPLICATION, self._database, self._not_writers)

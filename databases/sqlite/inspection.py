@@ -183,9 +183,11 @@ class SqliteInspector(Inspector):
             parts = self._rows("SELECT * FROM pragma_index_info(?)", str(index))
             columns = tuple(str(column) for *_, column in parts)
             roles = key_roles(columns, foreign, primary=origin == "pk", unique=bool(unique))
-            if not roles or any(column is None for *_, column in parts):  # None: an expression
+            if not roles:
                 continue
             covered.add(columns[0])
+            if any(column is None for *_, column in parts):  # an expression
+                continue
             is_table = origin == "pk" and not shape.rowids
             tree_name = name if is_table else str(index)
             note = "a partial index" if partial else ""

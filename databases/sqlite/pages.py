@@ -157,12 +157,12 @@ class SqliteFile:
         self._places_in_log: dict[int, int] = {}
         self.pages_read = 0
         try:
-            self._open(path)
+            self._read_header_and_log(path)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, path: Path) -> None:
+    def _read_header_and_log(self, path: Path) -> None:
         """Reads how large pages are, and opens the log beside the file, if it has pages. Errors as of `__init__`."""
         head = self._file.read(_FILE_HEADER)
         if len(head) < _FILE_HEADER or head[:16] != b"SQLite format 3\0":

@@ -82,7 +82,8 @@ class SqliteSession(Session):
 
     def first(self, rows: int) -> int:
         """Reads the first rows."""
-        return self._read(self._sql.where("SELECT *", "IS NOT NULL ORDER BY key LIMIT ?"), (rows,))  # of all keys
+        # A condition that all keys meet.
+        return self._read(self._sql.where("SELECT *", "IS NOT NULL ORDER BY key LIMIT ?"), (rows,))
 
     def close(self) -> None:
         """Closes the connection and writes its counters to a file, for the probe in another process."""

@@ -42,7 +42,7 @@ def whole_tree(file: SqliteFile, root: int, column: Column, highest_rowid: int |
             new_lengths = new_lengths + records.integer_bytes(np.arange(next_rowid, next_rowid + len(come)))
         lengths_by_rank = np.empty(total, np.int64)
         lengths_by_rank[there], lengths_by_rank[come] = lengths, new_lengths
-        sizes, dividers = _stored(lengths_by_rank, file, of_rowids).sizes, None  # None: as large as in leaves
+        sizes, dividers = _stored(lengths_by_rank, file, of_rowids).sizes, None  # None: the dividers are rows
         if of_rowids:  # a cell has its rowid beside the record; a divider has a child and a rowid
             keys_by_rank = np.empty(total, np.int64)
             keys_by_rank[there], keys_by_rank[come] = keys, new_keys

@@ -77,8 +77,8 @@ def _ascends(layout: Layout, order: Order) -> Ascends:
     description = layout.description
     if layout.kind == "uuid" and not accepts_all(*description.fixed(), order):
         return Ascends("refused", across=False)
-    one_process = description.steady + description.process  # parts in which all keys of a process are equal
-    if layout.order == "none" or not _ascend_in_both(layout, order, one_process):
+    equal_in_process = description.steady + description.process  # parts in which all keys of a process are equal
+    if layout.order == "none" or not _ascend_in_both(layout, order, equal_in_process):
         return Ascends("no", across=False)
     across = description.across != "no" and _ascend_in_both(layout, order, "")  # "": several processes share no part
     return Ascends(_WITHIN[description.within], across)
@@ -171,7 +171,8 @@ def kind_and_width(layout: Layout) -> str:
 
 
 def entry(heading: str, text: str, width: int, indent: int) -> Iterator[Text]:
-    """A heading in `indent` characters and beside it its text, in lines of `width` characters in all."""
+    """A heading in `indent` characters and beside it its text, in lines of `width` characters in all, or with 30 of
+    text if that is more."""
     lines = textwrap.wrap(text, max(30, width - indent)) or [""]  # an empty text has a line, too
     for number, line in enumerate(lines):
         yield Text(("" if number else heading).ljust(indent), style="bold") + Text(line, style="default not bold")

@@ -89,7 +89,7 @@ def earliest(description: Description) -> int:
 def time_share(description: Description, times: Ints, now: int) -> NDArray[np.float64]:
     """The share of random values of the time's field whose time is plausible and at least as recent."""
     covered = description.time.covered if description.time else _COUNTER_SPAN
-    # All times of the last year count as the year's first.
+    # All times of the last year count as if they were a year ago.
     since = np.clip(times, earliest(description), max(earliest(description), now - _YEAR))
     return (latest(now) - since).astype(np.float64) / covered
 

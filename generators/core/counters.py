@@ -112,7 +112,7 @@ def count_runs(quanta: Ints, last: int, bits: int, seeds: Callable[[Starts], Int
 
 
 def require_room(layout: str, values: Ints, limit: int, last: int) -> Ints:
-    """`values`, which ascend; UsageError if counting up takes them past `limit`, the value at the last tick, `last`."""
+    """`values`, which ascend; UsageError if counting up takes them past `limit`, which stands for the tick `last`."""
     if len(values) and values[-1] > limit:
         raise UsageError(
             f"{layout} keys end with {iso_text(last)}, and those made faster than the clock ticks have passed it: "

@@ -34,7 +34,8 @@ class Process:
         return Process(socket.gethostname(), os.getpid())
 
     def partition(self, i: int, *, of: int, planned: NDArray[np.int64] | None = None) -> Process:
-        """Writer `i` (from 0) of `of`: the process with the i-th next id on the machine. `planned`: as the field."""
+        """Writer `i` (from 0) of `of`: a process on the same machine, whose id is `i` higher. `planned`: as the
+        field."""
         if not 0 <= i < of:
             raise ValueError(f"writer {i} of {of}: the first is 0, the last {of - 1}")
         return replace(self, pid=self.pid + i, index=i, of=of, planned=planned)

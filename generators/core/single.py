@@ -183,7 +183,7 @@ def _row(data: bytes) -> Bytes:
 
 
 class MonotonicClock(Clock):
-    """A clock that never goes back: while the clock below it does, it shows the highest reading so far."""
+    """A clock that never goes back: while the clock below it is behind, it shows the highest reading so far."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -68,7 +68,8 @@ class Writer:
         return require_instants(self.layout.name, ticks)
 
     def base_guids(self, data: Bytes) -> None:
-        """Fills `data` with GUIDs into which COMBs write a time: of `guids`, or of version 4 as `Guid.NewGuid` does."""
+        """Fills `data` with the next base GUIDs, which layouts overwrite in part: those of `guids`, or version 4 as
+        .NET's `Guid.NewGuid` makes them."""
         if self.guids is not None:
             data[:] = self.guids.take(len(data))
         else:

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 def regular_file(path: Path) -> BinaryIO:
     """Opens a file for reading. OSError if it is a pipe or a device: these may have no end, or nobody who writes."""
-    # Without O_NONBLOCK, which Windows lacks as it lacks such pipes, one that nobody writes to would never open.
+    # O_NONBLOCK: else a pipe that nobody writes to would never open. Windows has neither.
     try:
         file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115
     except ValueError:

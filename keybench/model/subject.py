@@ -62,11 +62,9 @@ class Subject:
     def parse(text: str) -> Subject:
         """Reads back the text of `str`, for files that contain it. Raises ValueError if it names no subject."""
         kind, _, name = text.partition(" ")
-        try:
-            of_kind = SubjectKind(kind)
-        except ValueError:
-            raise ValueError(f"{text!r} is not the subject of a reading") from None
-        return Subject(of_kind, name)
+        if kind not in set(SubjectKind):
+            raise ValueError(f"{text!r} is not the subject of a reading")
+        return Subject(SubjectKind(kind), name)
 
 
 KEY: Final = Subject(SubjectKind.KEY)

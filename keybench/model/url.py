@@ -86,7 +86,7 @@ def parse(text: str) -> Url | None:
 
 def _valid_host(host: str) -> bool:
     """Whether a host with a port has a possible port, and a name that can be asked for (RFC 1035 section 2.3.4)."""
-    name, _, port = host.rpartition(":") if re.search(r":[0-9]*$", host) else (host, "", "")  # no port
+    name, _, port = host.rpartition(":") if re.search(r":[0-9]*$", host) else (host, "", "")  # else there is no port
     if int(port or 0) > _MOST_PORT:
         return False
     if name.startswith("[") or "%" in name:  # an address in IPv6, or the %XX of a socket's path

@@ -150,7 +150,7 @@ class SortedBuild:
         leaf_level.leaves.kinds[:pages] = FIRST
         leaf_level.link(np.arange(pages), lowers)
         branch_levels = self._branch_levels(lowers, births, keys, self.branch(fill_factor))
-        # The numbers of all pages, as `births` hold them: −1 − number.
+        # The numbers of all pages; `births` hold −1 − number.
         leaf_numbers, *branch_numbers = numbers_by_birth([births, *(level.births for level in branch_levels)])
         leaf_level.leaves.births[:pages] = -1 - leaf_numbers
         levels = [leaf_level]

@@ -146,7 +146,7 @@ def _kept_near_latest(rules: SplitRules, items: NDArray[np.int32], n: int, rank:
             return 0
         above = n - 1 - below
         return below + 1 if above else below  # the new entry stays too, unless it is the highest: then it goes alone
-    # Of the items below, the highest one goes to the new page with the new entry.
+    # The new entry goes to the new page with its predecessor and all above it.
     return below - 1 if rules.before_latest and below > 1 else 0
 
 

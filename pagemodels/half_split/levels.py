@@ -69,7 +69,7 @@ class LevelMemory:
         """How many pages ordinary splits make at most of n ranks: half-full ones, and a sixteenth more. (The system
         only gives a process the memory that it writes to, so that too much room costs nothing.)"""
         half = max(1, min(rule.room, rule.room_last) // rule.smallest // 2)
-        return min(n, n // half + n // (half * 16)) + 2  # both divisions round down
+        return min(n, n // half + n // (half * 16)) + 2  # + 2: both divisions round down
 
     def link(self, slots: Integers, lowers: Integers) -> None:
         """Makes n slots the pages of the level, links them as a chain, and fills the directory of cells. `slots`: 0 …

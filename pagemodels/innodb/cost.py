@@ -106,7 +106,8 @@ class CostModel(InnodbModel):
     def _room(self, server: Server) -> tuple[int, int]:
         """(pages of the buffer pool that the load fills before the page cleaner begins, those left when it ends)."""
         pages = frames_of(server.cache_bytes, self.page_bytes)
-        # Free pages at which it begins and ends: MySQL's makes room for one at a time. Up to _LEAST_USED, none leaves.
+        # Free pages at which it begins and ends: MySQL's makes room for one at a time. It always leaves _LEAST_USED
+        # pages.
         begin, end = (_MYSQL_KEPT_FREE, _MYSQL_KEPT_FREE + 1) if self.mysql else (_CLEANED_FROM, _CLEANED_TO)
         most = max(1, round(min(pages, max(pages - begin, _LEAST_USED + 1)) * server.share))
         return most, min(most - 1, round(max(pages - end, _LEAST_USED) * server.share))
@@ -133,7 +134,7 @@ def _neighbours_of_full(events: Integers, beside: NDArray[np.int32]) -> Integers
             side = _LEFT if what == DOWN else _RIGHT  # of the full leaf, where the new one goes
             beyond = beside[full, side]
             beside[full, side] = new
-            # _RIGHT − side is the other side: 0 for 1, 1 for 0.
+            # _RIGHT − side is the other side.
             beside[new, side], beside[new, _RIGHT - side] = beyond, full
             if beyond != _NONE:
                 beside[beyond, _RIGHT - side] = new
@@ -238,7 +239,7 @@ def page_model(table: Table, parameters: Parameters, *, mysql: bool) -> PageMode
     """The model of the index that holds the table's key (`without_cost` says what it refuses); for a
     clustered index of rows of one size it is a `PredictsCost` too."""
     model = without_cost(table, parameters, mysql=mysql)
-    # alone in its file, clustered, and of rows of one size?
+    # What other loads cost is not known: only that of a clustered index alone in its file, of rows of one size.
     if not isinstance(model, InnodbModel) or model.table or not model.clustered or model.most:
         return model
     key = table.column.width

@@ -93,7 +93,8 @@ def payload_bytes(lengths: Integers, most: int) -> Integers:
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-    """(estimated bytes a row of the key's index filled in order; those of index and table when emptiest, log, undo)."""
+    """(estimated bytes a row of the key's index filled in order; those of index and table when emptiest, with log and
+    undo)."""
     share, width = PAGE_BYTES / LEAF_BYTES, key_bytes(column)
     entry = (leaf_record(width, payload, key) + _DIRECTORY) * share
     rows = 0.0

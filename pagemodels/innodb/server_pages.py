@@ -73,7 +73,9 @@ def fill_heaps(leaves: LeafPages, heaps: Heaps, counts: Integers, ranks: Integer
     # Free places are a list: FREE is the first one, −1 for none, and each holds the next one + 1, 0 for none.
     for page, freed in enumerate(heaps.freed):
         leaves.slots[page, leaf.FREE] = freed[0] if freed else -1
-        for place, following in zip(freed, [*freed[1:], -1], strict=False):  # of no places, only −1 is left over
+        for place, following in zip(
+            freed, [*freed[1:], -1], strict=False
+        ):  # without free places nothing is paired, hence not strict
             leaves.heaps[page, place] = FREED | np.uint32(following + 1)
 
 

@@ -160,7 +160,8 @@ def reserve_one(space: Tablespace, cleaning: bool) -> None:
 def _reserve(space: Tablespace, needed: int, held: int, keeps_spare: bool) -> None:
     """Grows the file until `held` and `needed` extents are free. If it `keeps_spare`, `needed` ones must also be free
     beside three extents and one percent of the file's, which may be held ones (fsp_reserve_free_extents). `held`: those
-    that the split of the level below reserved. A file below one extent grows by pages, so that two pages are free."""
+    that insertions on the levels below have reserved. A file below one extent grows by pages, so that two pages are
+    free."""
     facts = space.facts
     if facts[SIZE] < facts[EXTENT]:
         facts[SIZE] = max(facts[SIZE], space.extents[0, COUNT] + 2)
@@ -345,7 +346,8 @@ def allocate(space: Tablespace, segment: int, hint: int, direction: int) -> int:
     if is_own:  # with MySQL, the next unused page of the hint's extent
         return _take_page(space, segment, _first_unused(space, extent, hint % pages))
     if unused > 0:  # a page of the segment's partly used extents, else of its empty ones
-        extent = first(space, 2 * segment + 1 if length(space, 2 * segment + 1) else 2 * segment)
+        partial = 2 * segment + 1
+        extent = first(space, partial if length(space, partial) else 2 * segment)
         return _take_page(space, segment, _first_unused(space, extent, 0))
     if is_small:
         return take_single_page(space, segment, hint)

@@ -217,7 +217,7 @@ class _WriteAheadLog:
 
     def begin_checkpoint(self, changed: Integers) -> None:
         """From here on, a page's first change logs the whole page. `changed`: pages that are then to be written."""
-        self.facts[_REDO] += self.images  # True adds 1
+        self.facts[_REDO] += self.images
         # In the order of the files (BufferSync in bufmgr.c): the table's, whose pages have the last numbers, is older.
         self.queue, self.done, self.began = changed[::-1], 0, self.facts[_PLACE]
         self._set_trigger()
@@ -267,7 +267,7 @@ def _write(
         # A row's first leaf gets its entry. A split also touches the new leaf, and the right neighbour if there is one.
         if kind == LEAF:
             leaf_touches += 1
-            pages[page, _ENTRIES] += leaf_touches == 1  # True adds 1
+            pages[page, _ENTRIES] += leaf_touches == 1
         if use == NEW and leaf_touches == 2:
             # A third leaf is the right neighbour, which the last leaf does not have.
             interior = i + 1 < len(touches) and touches[i + 1, ROW] == row and touches[i + 1, KIND] == LEAF

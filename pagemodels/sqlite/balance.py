@@ -89,7 +89,7 @@ def _plan(tree: Tree, n: int, count: int, kind: int, size: int, ahead: int) -> N
 
 
 @inlined
-def distribute_alike(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
+def divide_alike(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
     """Distributes the n cells of `count` siblings of a level, all of one size. Returns the number of pages; END, FILLED
     and (of leaves) BORDER of `pool` say what each gets. `ahead`: 1 if the cell behind a page's end becomes its divider,
     else 0. The plan is made once for each n: cells are alike, so that their keys do not matter."""
@@ -125,7 +125,7 @@ def _border_after(tree: Tree, end: int, count: int, ahead: int) -> int:
 
 @kernel
 def divide_by_size(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
-    """As `distribute_alike`, for cells of any sizes. The children of branch pages lie in front of `Tree.children`."""
+    """As `divide_alike`, for cells of any sizes. The children of branch pages lie in front of `Tree.children`."""
     pool, sizes, keys = tree.pool, tree.pooled_sizes, tree.pooled_keys
     if level == 0:  # up to the last sibling's upper bound, or to before it, if that is a divider behind all cells
         list_members(tree.marks, tree.facts[trees.WORDS], ARRIVED, pool[trees.CHILD, count - 1] - ahead, n, keys)
@@ -267,7 +267,7 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     n, alike = _pool_siblings(tree, parent, links, count, level, ahead)
     # What each page gets, and its number.
     if even or alike:
-        number = distribute_alike(tree, n, count, level, ahead)
+        number = divide_alike(tree, n, count, level, ahead)
     else:
         number = divide_by_size(tree, n, count, level, ahead)
     trees.touch(tree, branches[parent, trees.NUMBER], lru.BRANCH, lru.CHANGED)

@@ -51,7 +51,7 @@ def is_rowid(table: Table) -> bool:
 
 def varint(value: int) -> int:
     """Bytes of a number of at most 63 bits, 0 or more, as a varint: one for each 7 bits."""
-    return max(1, -(-value.bit_length() // 7))  # two minus signs make the division round up
+    return max(1, -(-value.bit_length() // 7))  # rounded up
 
 
 def varint_bytes(values: Integers) -> Sizes:

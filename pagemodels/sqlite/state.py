@@ -307,7 +307,8 @@ class IndexedState(State):
         entry_sizes = bounded_sizes(keys, least, most)
         dividers = (cells.CHILD_BYTES + varints).astype(np.uint16)
         self._empty_table = partial(trees.new, NO_RANKS, row_sizes, dividers, page_bytes, keys=max(1, rowids))
-        empty_index = partial(trees.new, NO_RANKS, entry_sizes, None, page_bytes, keys=max(1, keys))  # 0: no deletions
+        # For `new`, 0 means no deletions.
+        empty_index = partial(trees.new, NO_RANKS, entry_sizes, None, page_bytes, keys=max(1, keys))
         super().__init__(empty_index, page_bytes, keys, values)
 
     def build(self, ranks: Integers, fill: int) -> None:

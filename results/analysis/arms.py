@@ -28,7 +28,7 @@ class Arm:
     payload: int
     trials: tuple[Trial, ...] = field(compare=False, repr=False)
     writers: int = 0
-    """The trials' number of writers if trials of the run that share all fields above differ in it; else 0."""
+    """The trials' number of writers if trials of the run that are alike in all but `trials` differ in it; else 0."""
 
     @property
     def name(self) -> str:

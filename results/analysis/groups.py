@@ -173,8 +173,8 @@ def _paired(run: Run, arms: Sequence[Arm]) -> list[Arm]:
 
 
 def _by_column(arms: tuple[Arm, ...], paired: list[Arm]) -> list[tuple[str, tuple[Arm, ...]]]:
-    """(column, its arms and the control) for each column if a layout is in several, or if there are `paired` arms: they
-    are one part, whatever their columns are. Else all arms, without a column."""
+    """(column, its arms and the control) for each column if a layout is in several, or if there are `paired` arms and
+    others: the paired ones are one part, whatever their columns are. Else all arms, without a column."""
     controls = [arm for arm in arms if arm.is_control]
     treatments = [arm for arm in arms if not (arm.is_control or arm in paired)]
     column_count = Counter(arm.layout for arm in treatments)  # of each layout: its arms differ in the column

@@ -46,6 +46,7 @@ MOST_TEXT: Final = 1 << 20
 
 _ESCAPED: Final = re.compile(r'(?<!\\)(?:\\\\)*\\[^"\\/]')
 """A character that JSON writes as an escape although it could stand for itself, or that cannot be printed."""
+_METRICS: Final = frozenset(Metric)
 _PIECE: Final = 1 << 16
 _AGAIN: Final = "ask for it again"
 _TEXTS: Final = ("database", "server", "column", "layout", "scenario", "status", "error")
@@ -299,16 +300,13 @@ def _trial(row: Mapping[str, str], run: Run, texts: _Texts) -> Trial:
 
 def _reading(row: Mapping[str, str], trial: Trial, texts: _Texts) -> Reading:
     """The value of a line. Raises `_Wrong` or ValueError if it does not fit, or is a time that a licence restricts."""
-    try:
-        metric = Metric(row["metric"])
-    except ValueError:
-        unknown = f"keybench {keybench.__version__} does not know the metric {shortened(row['metric'])}"
-        raise _Wrong(unknown) from None
+    if row["metric"] not in _METRICS:
+        raise _Wrong(f"keybench {keybench.__version__} does not know the metric {shortened(row['metric'])}")
     value = _number(row["value"]) if row["value"] else None
     origin = row["origin"]
     if origin not in get_args(Origin) or (value is None) != (origin == "absent"):
         raise _Wrong(f"the origin is {shortened(origin)}")
-    subject = Subject.parse(texts[row["object"]])
+    metric, subject = Metric(row["metric"]), Subject.parse(texts[row["object"]])
     reading = Reading(metric, value, cast("Origin", origin), reason=texts[row["reason"]], subject=subject)
     if row["unit"] != unit(trial.database, reading):
         if trial.database in RESTRICTED and reading.metric.definition.is_time:

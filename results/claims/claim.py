@@ -184,7 +184,7 @@ class ClaimQuestion(_Part):
             raise ValueError("ratio and difference have two sides, all other comparisons have one")
         elif self.compare == "value" and self.metric.definition.is_time:  # it would describe a machine, not a claim
             raise ValueError("times are compared only as ratios")
-        elif self.compare == "difference" and not self.exact:  # blocks are tested by their ratios
+        elif self.compare == "difference" and not self.exact:  # an interval is computed for ratios alone
             raise ValueError("only figures that repeat exactly are compared by their difference")
         return self
 

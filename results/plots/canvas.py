@@ -62,7 +62,7 @@ def styles(names: Iterable[str], reference: str) -> dict[str, Style]:
 
 
 def ramp(count: int) -> list[str]:
-    """`count` colours from dark to light, evenly spaced: fewer than four are all dark, more than eight repeat some."""
+    """`count` colours from dark to light: fewer than four are the first of four, more than eight repeat some."""
     return [_RAMP[i * len(_RAMP) // max(count, 4)] for i in range(count)]
 
 

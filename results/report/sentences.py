@@ -131,7 +131,7 @@ def _keys(group: Group, subject: str) -> str:
     costs = group.values(Metric.KEY_NS)  # pairs of arm and summary
     if not costs:
         return f"{subject}: no trial gave a value."
-    (fast, least), (slow, most) = (extreme(costs, key=lambda one: one[1].median) for extreme in (min, max))
+    (fast, least), (slow, most) = (pick(costs, key=lambda one: one[1].median) for pick in (min, max))
     sentence = (
         f"{subject}: `{_name(group, fast)}` is the fastest to make, {number(least.median)} ns a key; "
         f"`{_name(group, slow)}` the slowest, {number(most.median)} ns."
@@ -194,7 +194,7 @@ def _by_random(indexed: Sequence[GroupAnswer], beside: Sequence[RandomBesideBest
         parts = zip(products, subjects, beside, strict=True)
         sentence = "; ".join(f"{preposition} {product}, {subject} {cost.clause}" for product, subject, cost in parts)
         return f"{sentence[0].upper()}{sentence[1:]}."
-    low, high = (round(100 * (extreme(one.pages for one in beside) - 1)) for extreme in (min, max))  # % more pages
+    low, high = (round(100 * (pick(one.pages for one in beside) - 1)) for pick in (min, max))  # % more pages
     where = f"{'By the page models of' if modelled else 'On'} {_places(indexed)}"
     longer = [one.time.median for one in beside if one.time]
     time = f" and {_between(longer)} the time" if longer else ""

@@ -213,8 +213,8 @@ def version(group: Group) -> str:
 
 
 def _group_view(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str) -> GroupView:
-    """All that the template shows of one group; `ratios`: the same group with the times that may be
-    shown as ratios; mostly `group` itself."""
+    """All that the template shows of one group; `ratios`: the same group, with the times that may be shown as
+    ratios; mostly `group` itself."""
     judgement = judge(ratios)
     tables, notes = metric_tables(group, judgement if ratios is group else None)
     columns = column_table(group)

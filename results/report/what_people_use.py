@@ -83,7 +83,7 @@ def _cost(group: Group, arm: Arm) -> float | None:
 
 def lag_clauses(group: Group) -> list[str]:
     """Clauses on where the keys of writers go: of the layout that lags most, of those that do not lag, of random ones.
-    Empty if only random layouts lag, or with one writer."""
+    Empty if none but random layouts lag, or with one writer."""
     lags = {  # (seconds, rows) behind the newest key
         arm: (behind.median, rows.median)
         for arm in group.treatments

@@ -71,8 +71,8 @@ def _holds(column: Column, chosen: Layout) -> bool:
 
 
 def check_scenario(scenario: Scenario, databases: Sequence[str]) -> None:
-    """UsageError if the scenario names an unknown database, or an unknown column. A column that it names for one
-    database must exist there, if the run has that database; one for all databases, in at least one of the run's."""
+    """UsageError if the scenario names an unknown database, or a column that does not exist: one for a single database
+    there, if the run has it; one for all databases, in at least one of the run's."""
     if not isinstance(scenario.columns, Mapping):
         check_columns(databases, scenario.columns)
         return

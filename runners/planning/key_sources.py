@@ -71,18 +71,20 @@ class KeyServer:
 
 def key_servers(scenario: Scenario, start: int, all_shares: Sequence[Share]) -> tuple[KeyServer, ...]:
     """For each writer, the database server that makes its keys; `start` is the tick of the scenario's first moment."""
-    numbers = sorted({writer.server for writer in scenario.writer})  # of the servers
+    server_numbers = sorted({writer.server for writer in scenario.writer})
     restarts = (start + round(second * TICKS_PER_SECOND) for second in scenario.server.restarts)
     starts = (start, *restarts)
     servers = {}
-    for index, number in enumerate(numbers):
+    for index, number in enumerate(server_numbers):
         with_shares = zip(scenario.writer, all_shares, strict=True)
         its_shares = [share for writer, share in with_shares if writer.server == number]
         planned = np.concatenate([share.planned for share in its_shares])
         order = np.argsort(planned, kind="stable")  # merges the writers' ascending numbers
         arrivals = np.concatenate([share.arrivals for share in its_shares])[order] + start
         hosts = scenario.server.hosts
-        servers[number] = KeyServer(index, len(numbers), hosts, starts, planned=planned[order], arrivals=arrivals)
+        servers[number] = KeyServer(
+            index, len(server_numbers), hosts, starts, planned=planned[order], arrivals=arrivals
+        )
     return tuple(servers[writer.server] for writer in scenario.writer)
 
 
@@ -321,7 +323,8 @@ Ticks = NDArray[np.int64]
 
 
 def clock_readings(clock: ClockPart, ticks: Ticks, start: int) -> Ticks:
-    """What a clock shows at the true times `ticks`: ticks since year 1. `ticks` and its steps count from `start`."""
+    """What a clock shows at the true times `ticks`: ticks since year 1. `ticks` and the clock's steps count from
+    `start`."""
     shown = ticks + (start + round(clock.offset * TICKS_PER_SECOND))
     if clock.drift:
         shown += np.rint(ticks * (clock.drift * 1e-6)).astype(np.int64)  # drift is in parts per million

@@ -123,7 +123,7 @@ def _distributed(
     scenario: Scenario, phases: Sequence[Phase], scale: float, rows: int, seed: tuple[int, ...]
 ) -> tuple[Share, ...]:
     """The writers' shares where all rows arrive in one stream, at even intervals, and each goes to a busy writer."""
-    random = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     # phase by phase: when all rows arrive, and the writer of each
     load_rows = apportion(rows, [phase.rows for phase in phases])
     owners, arrivals = [], []
@@ -132,7 +132,7 @@ def _distributed(
         ticks = _tick(phase.begin) + (np.arange(n) * interval).astype(np.int64)
         # of the last phase, rounding may put the last row a little behind the end
         arrivals.append(ticks if phase is phases[-1] else np.minimum(ticks, _tick(phase.end) - 1))
-        owners.append(_owners(scenario, phase, n, random))
+        owners.append(_owners(scenario, phase, n, rng))
     # the same writer by writer; + 1, as planned numbers begin with 1
     all_owners, all_arrivals = np.concatenate(owners), np.concatenate(arrivals)
     ends = np.cumsum(load_rows)
@@ -144,7 +144,7 @@ def _distributed(
     return tuple(all_shares)
 
 
-def _owners(scenario: Scenario, phase: Phase, n: int, random: np.random.Generator) -> NDArray[np.int64]:
+def _owners(scenario: Scenario, phase: Phase, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """The index of the writer of each of n successive rows in a phase, by the scenario's `[deal]` mode: (n,)."""
     busy, mode = np.array(phase.busy), scenario.deal.mode
     if mode == "one-busy":
@@ -155,7 +155,7 @@ def _owners(scenario: Scenario, phase: Phase, n: int, random: np.random.Generato
     rate_sums = np.cumsum([scenario.writer[i].rate for i in phase.busy])
     session_rows = 1 if mode == "random" else scenario.deal.session_rows
     sessions = ceil(n / session_rows)
-    choices = np.searchsorted(rate_sums, random.random(sessions) * rate_sums[-1], side="right")
+    choices = np.searchsorted(rate_sums, rng.random(sessions) * rate_sums[-1], side="right")
     owners: NDArray[np.int64] = busy[np.repeat(choices, session_rows)[:n]]
     return owners
 

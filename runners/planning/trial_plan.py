@@ -165,7 +165,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
     _check_key_role(request)
     _check_phases(request)
     _check_files(request, cells)
-    _check_rows(request, cells)
+    _check_sizes(request, cells)
     trials: list[TrialPlan] = []
     for block in range(1, request.blocks + 1):
         # shuffles the order that `cells` still has from the block before
@@ -174,7 +174,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
     return tuple(trials)
 
 
-def _check_rows(request: Request, cells: Sequence[TrialPlan]) -> None:
+def _check_sizes(request: Request, cells: Sequence[TrialPlan]) -> None:
     """UsageError if a trial has too few rows for its writers or phases, or too many for its phases. Also if the run has
     too many trials."""
     generation = request.scenario.generation

@@ -152,9 +152,9 @@ class PhasesModelTrial(TrialRunner):
 
     def measure(self) -> Measurements:
         """Makes the keys and predicts."""
-        table, on = trial_table(self.request, self.plan), engine(self.plan.database)
-        all_steps = steps(self.request, self.plan, table.ranks)
-        last, of_phases, _ = figures.predicted(on, self.request, table, all_steps, beside_server=False)
+        planned, on = trial_table(self.request, self.plan), engine(self.plan.database)
+        all_steps = steps(self.request, self.plan, planned.ranks)
+        last, of_phases, _ = figures.predicted(on, self.request, planned, all_steps, beside_server=False)
         absent = [*Reading.absent(NOT_MODELLED, WHY_NOT), *key_positions.absent(figures.NO_POSITION)]
         pages = blobs.page_map(last.page_numbers, last.page_rows, "modelled")
         return Measurements([*readings(last), *absent, *of_phases], blobs=[pages])

@@ -175,7 +175,7 @@ class ServerTrial(TrialRunner):
             return [], pictures
         seed = self.request.seed * 1000 + self.plan.block  # each block looks up other keys
         task = ReaderTask(target.address, self.table.table, self.sources, reads=reads, seed=seed)
-        (readings,) = run_all(read, [(task,)], timeout=self.seconds_left())  # by one process
+        (readings,) = run_all(read, [(task,)], timeout=self.seconds_left())
         return readings, pictures
 
     def page_maps(self, admin: Admin) -> list[Blob]:

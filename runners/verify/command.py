@@ -137,8 +137,8 @@ def _explain(name: str) -> int:
     on, console = engine_to_verify(name), cli.console()
     console.print("Questions: what should be so, and what depends on it")
     for question in on.questions:
-        console.print(Padding(f"{question.statement}.", (1, 0, 0, 0)))  # below an empty line
-        console.print(Padding(question.meaning, (0, 0, 0, 4)))  # 4 columns to the right
+        console.print(Padding(f"{question.statement}.", (1, 0, 0, 0)))
+        console.print(Padding(question.meaning, (0, 0, 0, 4)))
     console.print(Padding("Loads: the runs whose trials answer them", (1, 0)))
     for load in loads_of(on):
         work = f"scenario {load.scenario}, {load.rows:,} rows, layouts {', '.join(load.layouts)}"

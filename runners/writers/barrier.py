@@ -66,7 +66,7 @@ class SharedMemoryBarrier:
     sent: Any
     """Rows that each writer has sent: a shared array of int64."""
     reached: Any
-    """Row that each writer has reached: likewise."""
+    """Row that each writer has reached: likewise shared."""
     barrier: Any
     skew_rows: int
 

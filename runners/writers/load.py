@@ -128,7 +128,7 @@ def _rows_of_streams(
 def joined(results: Sequence[LoadResult]) -> LoadResult:
     """Several loads as one, without the time between them. Moments of locks and rollbacks are left out, too."""
     rows = np.cumsum([0, *(result.rows[-1] for result in results)])  # before each load; last: of all
-    seconds = np.cumsum([0.0, *(result.seconds for result in results)])  # likewise
+    seconds = np.cumsum([0.0, *(result.seconds for result in results)])
     cpu_seconds = sum(result.cpu_share * result.seconds for result in results)
     return LoadResult(
         rows=np.concatenate([result.rows + before for result, before in zip(results, rows[:-1], strict=True)]),

@@ -59,7 +59,10 @@ _WORKS: Final[Mapping[str, tuple[str, Callable[[Session, Sequence[object], Seque
     "look up": ("found", lambda session, keys, _: sum(map(session.find, keys))),
     "look up deleted": ("found", lambda session, keys, _: sum(map(session.find, keys))),
     "scan": ("found", lambda session, keys, _: session.first(len(keys))),
-    "pop": ("popped", lambda session, keys, _: min(session.first(len(keys)), session.delete(keys))),  # all by both
+    "pop": (
+        "popped",
+        lambda session, keys, _: min(session.first(len(keys)), session.delete(keys)),
+    ),  # the fewer: all rows must be read and deleted
 }
 """What is done to rows: its past participle, and a function of the prepared keys and new payloads of one transaction,
 which gives a number of rows. `scan`, `pop`: the first rows in the order of the key, which are the task's, at once."""

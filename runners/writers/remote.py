@@ -91,7 +91,7 @@ class _TableBarrier:
         self._stage, self._row, self._sent = 0, 0, 0  # barriers reached, row reached, rows sent: by this writer
         self._stored_row = self._slowest_row = 0  # in the table: this writer's row; the slowest one's, when last read
         self._heartbeats, self._heartbeat_seen = -1, time.monotonic()  # the runner's number of them, and when it grew
-        self._last_read = 0.0  # never: `limit_skew` reads at once
+        self._last_read = 0.0  # when `_read` last read; `wait` sets it before `limit_skew` needs it
         self._deadline = self._heartbeat_seen + handle.timeout + SILENCE_SECONDS  # the runner should stop it earlier
         self._update_rows = max(1, handle.skew_rows // 4)  # after so many, `limit_skew` stores its row
 
@@ -141,7 +141,7 @@ class _TableBarrier:
         self._update()
 
     def _arrive(self) -> None:
-        self._stage += 1  # and then, in the table, too
+        self._stage += 1
         self._update()
 
     def _update(self) -> None:

@@ -163,8 +163,8 @@ def _prepare_with_keys(session: Sends, task: WriterTask) -> Callable[[int, int],
 def _prepare_without_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
     """A function (first row, rows) → batches of rows whose keys the server makes."""
     assert isinstance(session, Session)  # a scenario's transactions look up keys, so the server makes none there
-    own_session, payload = session, Payload(task.table.payload, lengths=_lengths(task))
-    return lambda start, n: own_session.prepare_without_keys(payload, start, n, task.rows_per_tx)
+    keyless_session, payload = session, Payload(task.table.payload, lengths=_lengths(task))
+    return lambda start, n: keyless_session.prepare_without_keys(payload, start, n, task.rows_per_tx)
 
 
 def _lengths(task: WriterTask) -> NDArray[np.int64] | None:

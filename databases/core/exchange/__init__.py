@@ -107,9 +107,9 @@ class Exchange:
         self._descriptor, self._read = descriptor, read
         self._usual = np.frombuffer(bytearray(usual), np.uint8)
         # One writer sends no request: this loads the loop, or compiles it.
-        no_requests, one_zero = Requests(PackedRows(np.empty(0, np.uint8), 0)), np.zeros(1, np.int64)
-        alone = Pace(writer=0, skew_rows=0, sent=one_zero, reached=one_zero)
-        self.send(no_requests, one_zero, alone, times=np.zeros((3, 0)))
+        no_requests, nothing_sent = Requests(PackedRows(np.empty(0, np.uint8), 0)), np.zeros(1, np.int64)
+        alone = Pace(writer=0, skew_rows=0, sent=nothing_sent, reached=nothing_sent)
+        self.send(no_requests, nothing_sent, alone, times=np.zeros((3, 0)))
 
     def send(self, requests: Requests, planned: NDArray[np.int64], pace: Pace, times: NDArray[np.float64]) -> None:
         """Sends all requests, each when the one before is answered. `planned` is (n,): the row, in planned order, of

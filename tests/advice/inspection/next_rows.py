@@ -33,7 +33,7 @@ def assert_as_forecast(
     with closing(opened()) as inspector:
         asked = forecast.ask(look(inspector, table, NOW, 60), inspector, lambda *_: None)
         keys = forecast.next_keys(asked, name, NEXT, NOW)
-        said = forecast.outcome(asked.there, name, keys, rebuilt=rebuild is not None)
+        said = forecast.next_index(asked.there, name, keys, rebuilt=rebuild is not None)
     if rebuild:
         rebuild()
     insert(sent(keys, asked.column))
